@@ -1,0 +1,48 @@
+/* limits.h: every maximum of the program in one place, with its unit. What an option of `serve`
+ * can change is named LIMIT_… and is that option's default; the rest is fixed. */
+#ifndef BERTD_BASE_LIMITS_H
+#define BERTD_BASE_LIMITS_H
+
+/* Calls (options of serve) */
+#define LIMIT_BODY_BYTES         (8ULL << 20)   /* --max-body */
+#define LIMIT_BODY_MEMORY_BYTES  (256ULL << 20) /* --max-body-memory, over all connections */
+#define LIMIT_CONNECTIONS        4096u          /* --max-connections */
+#define LIMIT_CALL_INPUTS        2048u          /* --max-call-inputs */
+#define LIMIT_CALL_TOKENS        262144u        /* --max-call-tokens */
+#define LIMIT_HEADER_TIMEOUT_MS  10000u         /* --header-timeout */
+#define LIMIT_BODY_TIMEOUT_MS    30000u         /* --body-timeout */
+#define LIMIT_IDLE_TIMEOUT_MS    75000u         /* --idle-timeout */
+#define LIMIT_CALL_TIMEOUT_MS    30000u         /* --timeout */
+#define LIMIT_DRAIN_TIMEOUT_MS   30000u         /* --drain-timeout */
+
+/* HTTP and JSON */
+#define LIMIT_HEADER_BYTES       (32u << 10) /* one request's headers together */
+#define LIMIT_REQUEST_ID_BYTES   128u
+#define LIMIT_JSON_DEPTH         16u
+
+/* Model files */
+#define LIMIT_CONFIG_FILE_BYTES      (4u << 20)
+#define LIMIT_TOKENIZER_FILE_BYTES   (128u << 20)
+#define LIMIT_SAFETENSORS_HEADER     (64u << 20)
+#define LIMIT_SAFETENSORS_SHARDS     512u
+#define LIMIT_TENSOR_RANK            8u
+#define LIMIT_LABELS                 65536u
+#define LIMIT_LAYERS                 256u
+#define LIMIT_HIDDEN_SIZE            16384u
+#define LIMIT_INTERMEDIATE_SIZE      65536u
+#define LIMIT_POSITIONS              65536u
+#define LIMIT_VOCABULARY             4000000u
+#define LIMIT_TOKEN_BYTES            65536u /* one vocabulary entry */
+
+/* Text */
+#define LIMIT_TEXT_BYTES             (64ULL << 20) /* one text given to the tokenizer */
+
+/* Flow */
+#define LIMIT_STAGES                 64u
+#define LIMIT_REPLICAS               64u
+#define LIMIT_MICROBATCH_TOKENS      65536u
+#define LIMIT_MICROBATCHES_IN_FLIGHT 256u
+#define LIMIT_TOKENIZER_THREADS      16u
+#define LIMIT_HTTP_THREADS           64u
+
+#endif

@@ -1,0 +1,155 @@
+/* engine.h: the inference engine as a library: open, submit, cancel, statistics, close.
+ *
+ * A call carries 1..N inputs and is admitted or refused as a whole. Its answer arrives by one
+ * callback on an engine thread. All functions may be called from any thread unless they say
+ * otherwise; engine_open() and engine_close() from one thread only. */
+#ifndef BERTD_ENGINE_H
+#define BERTD_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/histogram.h"
+#include "engine/base/status.h"
+#include "engine/base/view.h"
+
+struct engine;
+struct call;
+
+enum activation { ACTIVATION_AUTO, ACTIVATION_SOFTMAX, ACTIVATION_SIGMOID, ACTIVATION_NONE };
+enum truncation_side { TRUNCATION_RIGHT, TRUNCATION_LEFT };
+enum aggregate { AGGREGATE_MAX, AGGREGATE_MEAN };
+
+/* What may be said about the plan (design: the pipeline). Zero and NULL mean "choose for me". */
+struct plan_options {
+    uint32_t stages;              /* encoder stages */
+    const char *layers_per_stage; /* "2,2,-1" */
+    uint32_t replicas;
+    bool no_pipelining;     /* one microbatch in flight for each replica */
+    uint32_t max_in_flight; /* microbatches in flight for each replica */
+    uint32_t cores;         /* 0: from the cgroup and the affinity mask */
+};
+
+struct engine_options {
+    const char *model_dir;
+    const char *dtype; /* "f32" or "auto"; NULL is "f32" */
+    struct plan_options plan;
+    uint32_t microbatch_tokens; /* 0: chosen so that a stage's turn is about 10 ms */
+    uint64_t queue_tokens_max;  /* 0: half a second of measured work */
+    uint32_t call_tokens_max;   /* by exact count; 0: LIMIT_CALL_TOKENS */
+    uint32_t tokenizer_threads; /* 0: chosen */
+};
+
+/* Opens the model, builds the plan, packs the weights, starts the threads and runs one forward
+ * pass of each replica. On failure nothing is left behind and *out is NULL. The strings of
+ * `options` are not kept. Errors: IO, BAD_FILE, UNSUPPORTED, INVALID_VALUE, NO_MEMORY. */
+enum status engine_open(const struct engine_options *options, struct engine **out,
+                        struct error *err);
+
+/* Stops taking calls: engine_submit() answers DRAINING from here on. */
+void engine_drain(struct engine *engine);
+
+/* Answers every call that is left with DRAINING, joins all threads and frees all. Calls that the
+ * caller still holds stay readable until released. NULL is allowed. */
+void engine_close(struct engine *engine);
+
+/* One input: either a text, or a text and its pair, or token ids used as given. */
+struct engine_input {
+    struct view text;
+    struct view text_pair; /* data NULL: no pair */
+    const int32_t *ids;    /* not NULL: ids_count token ids, text is ignored */
+    uint32_t ids_count;
+};
+
+struct call_spec {
+    const struct engine_input *inputs;
+    uint32_t inputs_count;         /* 1 or more */
+    bool truncate;                 /* false: an input over the limit fails the call */
+    enum truncation_side side;     /* which end is cut */
+    bool window;                   /* long texts in overlapping windows */
+    uint32_t window_stride;        /* overlap of two windows in tokens */
+    enum aggregate aggregate;      /* how the windows' scores become one */
+    enum activation activation;    /* logits to scores */
+    uint64_t client;               /* whose turn: equal for one connection or key */
+    uint64_t deadline_ns;          /* clock_now_ns() scale; 0: none */
+    /* Called once, on an engine thread, when call_outcome() and the rest can be read. Must not
+     * block. Not called when engine_submit() fails. May run before engine_submit() returns. */
+    void (*done)(struct call *call, void *context);
+    void *context;
+};
+
+/* Admits the call or refuses it at once. Texts and ids are copied. On OK, *out is a reference that
+ * the caller gives back with call_release(). Errors: INVALID_VALUE (an id outside the vocabulary,
+ * a stride that leaves no room), INVALID_UTF8, INPUT_TOO_LONG, CALL_TOO_LARGE, QUEUE_FULL,
+ * DRAINING, STAGE_STUCK, NO_MEMORY; err->input names the input where there is one. Errors that
+ * need the exact token count arrive by `done`. */
+enum status engine_submit(struct engine *engine, const struct call_spec *spec, struct call **out,
+                          struct error *err);
+
+/* Ends the call with CANCELLED if it is not answered yet; `done` runs (here or elsewhere) once. */
+void call_cancel(struct call *call);
+
+/* Gives the reference back. NULL is allowed. */
+void call_release(struct call *call);
+
+/* One input's answer. `scores` has engine_info.labels_count entries and lives with the call. */
+struct call_answer {
+    const float *scores;
+    uint32_t tokens;    /* what the model saw, special tokens included, summed over windows */
+    uint32_t windows;   /* 1 without windows */
+    bool truncated;
+};
+
+/* After `done`: the outcome with its message, the answers, and where the time went. */
+enum status call_outcome(const struct call *call, struct error *err);
+void call_get_answer(const struct call *call, uint32_t input, struct call_answer *out);
+
+struct call_times {
+    uint64_t tokenize_ns, queue_ns, compute_ns;
+};
+void call_get_times(const struct call *call, struct call_times *out);
+
+/* What the model is. Immutable, lives as long as the engine. */
+struct engine_info {
+    const char *name, *family, *task, *dtype, *revision;
+    const char *const *labels; /* K label names by index */
+    const float *thresholds;   /* K thresholds from thresholds.json, or NULL; NAN: no own one */
+    uint32_t labels_count;
+    enum activation activation; /* what ACTIVATION_AUTO stands for here; never AUTO */
+    uint32_t tokens_max;        /* special tokens included */
+    uint32_t special_tokens;    /* of a single text */
+    uint32_t vocab_size;
+    uint32_t hidden_size, layers_count;
+    uint32_t stages_count, replicas_count; /* stages: threads of one replica */
+    uint32_t microbatch_tokens;
+    uint64_t queue_tokens_max;
+    uint32_t call_tokens_max;
+    uint64_t weights_bytes;
+    double tokens_per_second; /* measured at start, all replicas */
+};
+const struct engine_info *engine_get_info(const struct engine *engine);
+
+/* The allocation table as text, and as one line of JSON. Live as long as the engine. */
+const char *engine_plan_text(const struct engine *engine);
+const char *engine_plan_json(const struct engine *engine);
+
+struct stage_statistics {
+    const char *name; /* "stage 0", "head" */
+    uint32_t replica, stage;
+    uint64_t busy_ns, starved_ns, blocked_ns, microbatches, tokens;
+};
+
+struct engine_statistics {
+    uint64_t inputs, tokens, truncated;       /* answered so far */
+    uint64_t queue_tokens;                    /* admitted and not yet taken by stage 0 */
+    uint64_t calls_in_flight;
+    double drain_tokens_per_second;           /* recent rate, for Retry-After */
+    const struct histogram *microbatch_tokens, *microbatch_inputs;
+    const char *stuck_stage; /* NULL: none */
+};
+void engine_get_statistics(const struct engine *engine, struct engine_statistics *out);
+
+/* Statistics of stage `index` of 0..stages_count*replicas_count-1; false past the end. */
+bool engine_get_stage(const struct engine *engine, uint32_t index, struct stage_statistics *out);
+
+#endif

@@ -1,0 +1,77 @@
+/* tokenizer.h: text to token ids, as the pinned Hugging Face `tokenizers` (0.23.3) does it.
+ *
+ * A tokenizer is immutable after open and may be used by any number of threads, each with its own
+ * scratch. Steps: added tokens that are matched in the raw text, normalizer, added tokens that are
+ * matched in the normal text, pre-tokenizer, model (WordPiece), truncation, template. */
+#ifndef BERTD_TEXT_TOKENIZER_H
+#define BERTD_TEXT_TOKENIZER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/status.h"
+#include "engine/base/view.h"
+#include "engine/text/encoding.h"
+
+struct tokenizer;
+struct tokenizer_scratch;
+
+/* Opens DIR/tokenizer.json, else DIR/vocab.txt with DIR/tokenizer_config.json. Whatever the file
+ * asks for that is not built is refused by name. Errors: IO, BAD_FILE, UNSUPPORTED, NO_MEMORY. */
+enum status tokenizer_open(const char *dir, struct tokenizer **out, struct error *err);
+void tokenizer_close(struct tokenizer *tokenizer);
+
+/* Working memory of one thread. Grows to what the longest text needs, is reused. */
+enum status tokenizer_scratch_open(const struct tokenizer *tokenizer,
+                                   struct tokenizer_scratch **out);
+void tokenizer_scratch_close(struct tokenizer_scratch *scratch);
+
+enum tokenizer_side { TOKENIZER_RIGHT, TOKENIZER_LEFT };
+enum tokenizer_strategy { TOKENIZER_LONGEST_FIRST, TOKENIZER_ONLY_FIRST, TOKENIZER_ONLY_SECOND };
+
+struct tokenizer_options {
+    bool add_special_tokens;
+    uint32_t tokens_max; /* special tokens included; 0: no truncation */
+    enum tokenizer_side side;
+    enum tokenizer_strategy strategy;
+};
+
+/* The truncation that the file itself asks for (tokens_max 0 when none), with special tokens. */
+struct tokenizer_options tokenizer_file_options(const struct tokenizer *tokenizer);
+
+/* Encodes `text`, with `pair` (NULL: none) as the second segment. `out` is overwritten. Linear
+ * time in the bytes. Errors: INVALID_UTF8, INVALID_VALUE (the strategy cannot reach the limit),
+ * INPUT_TOO_LONG (over LIMIT_TEXT_BYTES), NO_MEMORY. */
+enum status tokenizer_encode(const struct tokenizer *tokenizer, struct tokenizer_scratch *scratch,
+                             struct view text, const struct view *pair,
+                             const struct tokenizer_options *options, struct encoding *out,
+                             struct error *err);
+
+/* Cuts the whole encoding of a single text into windows of at most `tokens_max` tokens (special
+ * tokens included) that overlap by `stride` content tokens. Window 0 is the start. Returns the
+ * number of windows, at least 1. The stride must be below tokens_max - special tokens. */
+uint32_t tokenizer_windows_count(const struct tokenizer *tokenizer, uint32_t content_count,
+                                 uint32_t tokens_max, uint32_t stride);
+
+/* Writes window `index` of the content ids (no special tokens in them) with the template around
+ * them to ids[] and type_ids[], each with room for tokens_max. Returns the tokens written. */
+uint32_t tokenizer_window_write(const struct tokenizer *tokenizer, const int32_t *content_ids,
+                                uint32_t content_count, uint32_t tokens_max, uint32_t stride,
+                                uint32_t index, int32_t *ids, uint8_t *type_ids);
+
+/* Template tokens that a single text, or a pair, gets. */
+uint32_t tokenizer_special_count(const struct tokenizer *tokenizer, bool pair);
+
+/* Largest token id plus one, added tokens included. */
+uint32_t tokenizer_ids_count(const struct tokenizer *tokenizer);
+
+/* The token of an id as the vocabulary spells it (an empty view when there is none). */
+struct view tokenizer_token(const struct tokenizer *tokenizer, int32_t id);
+
+/* The id of a token, or -1. */
+int32_t tokenizer_find(const struct tokenizer *tokenizer, struct view token);
+
+/* model_max_length of tokenizer_config.json; 0 when absent or too large to mean anything. */
+uint64_t tokenizer_model_max_length(const struct tokenizer *tokenizer);
+
+#endif
