@@ -1,0 +1,60 @@
+/* main.c: finds the command by its name and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/commands.h"
+
+static const struct command *const commands[] = {
+    &command_version,
+};
+enum { COMMANDS_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *out) {
+    fprintf(out, "usage: bertd COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+                 "An HTTP inference server for BERT-family encoders on CPUs.\n\ncommands:\n");
+    for (size_t i = 0; i < COMMANDS_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "\n`bertd COMMAND --help` lists the options of a command.\n");
+}
+
+static const struct command *find_command(const char *name) {
+    for (size_t i = 0; i < COMMANDS_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int refuse_command(const char *name) {
+    const char *names[COMMANDS_COUNT];
+    for (size_t i = 0; i < COMMANDS_COUNT; i++)
+        names[i] = commands[i]->name;
+    const char *nearest = options_nearest(name, names, COMMANDS_COUNT);
+    fprintf(stderr, "bertd: unknown %s '%.64s'%s%s; allowed: the commands of bertd --help\n",
+            *name == '-' ? "option" : "command", name, nearest ? ", the nearest is " : "",
+            nearest ? nearest : "");
+    return EXIT_STATUS_USAGE;
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        print_help(stderr);
+        return EXIT_STATUS_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return EXIT_STATUS_OK;
+    }
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    const struct command *command = find_command(name);
+    if (!command)
+        return refuse_command(name);
+    int exit_status = command->run(argc - 2, argv + 2);
+    /* An answer that could not be written is no success: a full disk, a closed pipe. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "bertd %s: standard output could not be written\n", name);
+        return exit_status == EXIT_STATUS_OK ? EXIT_STATUS_FAILED : exit_status;
+    }
+    return exit_status;
+}
