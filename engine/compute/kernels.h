@@ -1,0 +1,62 @@
+/* kernels.h: the hot loops of our own, in one version for each instruction set.
+ *
+ * One source (vector_math.h, vector_rows.h, vector_attention.h) is compiled by kernels_base.c,
+ * kernels_avx2.c and kernels_avx512.c; kernels_best() picks by what the CPU has. Versions agree
+ * within rounding, not bit for bit; one machine always picks the same one, and within a version a
+ * value's bits depend only on its own row, never on the row's place or its neighbours.
+ *
+ * NaN goes in, NaN comes out: no kernel hides a value that is not finite. */
+#ifndef BERTD_COMPUTE_KERNELS_H
+#define BERTD_COMPUTE_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/model/model.h"
+
+/* One attention head of one text. T tokens, D head dimension. Row i of query, key, value starts
+ * `stride` floats after row i - 1; row i of the output `out_stride` floats. */
+struct attend_args {
+    const float *query, *key, *value; /* [T, D], strided */
+    size_t stride;
+    size_t length;   /* T, 1 or more */
+    size_t queries;  /* rows of the output that are computed: the first 1..T */
+    size_t head_dim; /* D */
+    float scale;     /* 1 / sqrt(D) */
+    float *out;      /* [queries, D], strided */
+    size_t out_stride;
+    float *scratch; /* attend_scratch(T, D) floats, 64-byte aligned */
+};
+
+struct kernels {
+    const char *name; /* "base", "avx2", "avx512" */
+
+    /* out[i] = source[i] for `count` numbers of type F32, F16 or BF16 at any alignment. */
+    void (*widen)(enum tensor_type type, const unsigned char *source, size_t count, float *out);
+
+    /* x[i] += y[i] */
+    void (*add)(float *x, const float *y, size_t count);
+
+    /* x[i] = f(x[i]); GELU with erf is within 2e-7 * max(1, |x|) of the exact value. */
+    void (*activate)(enum activation_function function, float *x, size_t count);
+
+    /* Layer norm in place over each of `rows` rows of `width` floats:
+     * (x - mean) / sqrt(variance + eps) * gamma + beta (Ba, Kiros, Hinton 2016). */
+    void (*norm)(float *x, size_t rows, size_t width, const float *gamma, const float *beta,
+                 float eps);
+
+    /* softmax(query * key^T * scale) * value (Vaswani et al. 2017), scores in blocks of a few
+     * query rows, so that scratch grows linearly with T. */
+    void (*attend)(const struct attend_args *args);
+    size_t (*attend_scratch)(size_t length, size_t head_dim);
+};
+
+/* NULL where the compiler or the CPU lacks the instruction set. `kernels_base` always works. */
+const struct kernels *kernels_avx2(void);
+const struct kernels *kernels_avx512(void);
+const struct kernels *kernels_base(void);
+
+/* The fastest version that this CPU runs. */
+const struct kernels *kernels_best(void);
+
+#endif
