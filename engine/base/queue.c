@@ -4,8 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "engine/base/clock.h"
-
 struct queue {
     pthread_mutex_t lock;
     pthread_cond_t has_item, has_room;
@@ -53,15 +51,10 @@ static void *ring_take(struct queue *queue) {
     return item;
 }
 
-bool queue_push(struct queue *queue, void *item, uint64_t *waited_ns) {
+bool queue_push(struct queue *queue, void *item) {
     pthread_mutex_lock(&queue->lock);
-    if (queue->count == queue->capacity && !queue->closed) {
-        uint64_t start = clock_now_ns();
-        while (queue->count == queue->capacity && !queue->closed)
-            pthread_cond_wait(&queue->has_room, &queue->lock);
-        if (waited_ns)
-            *waited_ns += clock_now_ns() - start;
-    }
+    while (queue->count == queue->capacity && !queue->closed)
+        pthread_cond_wait(&queue->has_room, &queue->lock);
     bool open = !queue->closed;
     if (open)
         ring_put(queue, item);
@@ -78,15 +71,10 @@ bool queue_try_push(struct queue *queue, void *item) {
     return room;
 }
 
-void *queue_pop(struct queue *queue, uint64_t *waited_ns) {
+void *queue_pop(struct queue *queue) {
     pthread_mutex_lock(&queue->lock);
-    if (queue->count == 0 && !queue->closed) {
-        uint64_t start = clock_now_ns();
-        while (queue->count == 0 && !queue->closed)
-            pthread_cond_wait(&queue->has_item, &queue->lock);
-        if (waited_ns)
-            *waited_ns += clock_now_ns() - start;
-    }
+    while (queue->count == 0 && !queue->closed)
+        pthread_cond_wait(&queue->has_item, &queue->lock);
     void *item = queue->count > 0 ? ring_take(queue) : NULL;
     pthread_mutex_unlock(&queue->lock);
     return item;

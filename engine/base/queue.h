@@ -19,15 +19,14 @@ enum status queue_open(uint32_t capacity, struct queue **out);
 /* No thread may be inside. Items that are left are not freed. NULL is allowed. */
 void queue_free(struct queue *queue);
 
-/* Waits for room. False when the queue is closed: the item is still the caller's. The nanoseconds
- * that were waited are added to *waited_ns unless it is NULL. */
-bool queue_push(struct queue *queue, void *item, uint64_t *waited_ns);
+/* Waits for room. False when the queue is closed: the item is still the caller's. */
+bool queue_push(struct queue *queue, void *item);
 
 /* As queue_push(), but false instead of waiting. */
 bool queue_try_push(struct queue *queue, void *item);
 
 /* Waits for an item. NULL when the queue is closed and empty. */
-void *queue_pop(struct queue *queue, uint64_t *waited_ns);
+void *queue_pop(struct queue *queue);
 
 /* As queue_pop(), but NULL instead of waiting. */
 void *queue_try_pop(struct queue *queue);

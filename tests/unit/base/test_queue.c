@@ -6,9 +6,7 @@
 
 #include <cmocka.h>
 #include <stdatomic.h>
-#include <time.h>
 
-#include "engine/base/clock.h"
 #include "engine/base/queue.h"
 #include "engine/base/thread.h"
 
@@ -24,9 +22,9 @@ static void items_come_out_in_order_and_never_more_than_the_capacity(void **stat
             assert_true(queue_try_push(queue, &items[i]));
         assert_false(queue_try_push(queue, &items[3]));
         assert_int_equal(queue_depth(queue), 3);
-        assert_ptr_equal(queue_pop(queue, NULL), &items[0]);
-        assert_true(queue_push(queue, &items[4], NULL));
-        assert_ptr_equal(queue_pop(queue, NULL), &items[1]);
+        assert_ptr_equal(queue_pop(queue), &items[0]);
+        assert_true(queue_push(queue, &items[4]));
+        assert_ptr_equal(queue_pop(queue), &items[1]);
         assert_ptr_equal(queue_try_pop(queue), &items[2]);
         assert_ptr_equal(queue_try_pop(queue), &items[4]);
     }
@@ -39,34 +37,31 @@ static void a_closed_queue_hands_out_what_is_left_and_takes_nothing(void **state
     struct queue *queue;
     int item;
     assert_int_equal(queue_open(2, &queue), STATUS_OK);
-    assert_true(queue_push(queue, &item, NULL));
+    assert_true(queue_push(queue, &item));
     queue_close(queue);
     queue_close(queue);
-    assert_false(queue_push(queue, &item, NULL));
+    assert_false(queue_push(queue, &item));
     assert_false(queue_try_push(queue, &item));
-    assert_ptr_equal(queue_pop(queue, NULL), &item);
-    assert_null(queue_pop(queue, NULL));
+    assert_ptr_equal(queue_pop(queue), &item);
+    assert_null(queue_pop(queue));
     queue_free(queue);
 }
 
 struct crossing {
     struct queue *queue;
     _Atomic uint64_t sum;
-    _Atomic uint64_t waited_ns;
 };
 
 static void producer(void *context) {
     struct crossing *crossing = context;
     for (uintptr_t i = 1; i <= 2000; i++)
-        (void)queue_push(crossing->queue, (void *)i, NULL);
+        (void)queue_push(crossing->queue, (void *)i);
 }
 
 static void consumer(void *context) {
     struct crossing *crossing = context;
-    uint64_t waited = 0;
-    for (void *item; (item = queue_pop(crossing->queue, &waited));)
+    for (void *item; (item = queue_pop(crossing->queue));)
         atomic_fetch_add(&crossing->sum, (uintptr_t)item);
-    atomic_fetch_add(&crossing->waited_ns, waited);
 }
 
 static void many_threads_lose_and_double_nothing(void **state) {
@@ -89,27 +84,11 @@ static void many_threads_lose_and_double_nothing(void **state) {
     queue_free(crossing.queue);
 }
 
-static void waiting_time_is_counted(void **state) {
-    (void)state;
-    struct crossing crossing = {0};
-    struct thread thread;
-    assert_int_equal(queue_open(1, &crossing.queue), STATUS_OK);
-    assert_int_equal(thread_start(&thread, "a long thread name", consumer, &crossing, NULL),
-                     STATUS_OK);
-    nanosleep(&(struct timespec){.tv_nsec = 20 * (long)NS_PER_MS}, NULL);
-    queue_close(crossing.queue);
-    thread_join(&thread);
-    thread_join(&thread);
-    assert_true(crossing.waited_ns >= 5 * NS_PER_MS);
-    queue_free(crossing.queue);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_out_in_order_and_never_more_than_the_capacity),
         cmocka_unit_test(a_closed_queue_hands_out_what_is_left_and_takes_nothing),
         cmocka_unit_test(many_threads_lose_and_double_nothing),
-        cmocka_unit_test(waiting_time_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,80 @@
+/* pipeline.h: the stages of all replicas, the queues between them, the pool of microbatches.
+ *
+ * Each replica has its own pool of max_in_flight microbatches, so a stage that lags holds up its
+ * stage 0, and in the end admission. Without pipelining the pool has one. */
+#ifndef BERTD_FLOW_PIPELINE_H
+#define BERTD_FLOW_PIPELINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/queue.h"
+#include "engine/base/status.h"
+#include "engine/flow/microbatch.h"
+#include "engine/flow/plan.h"
+#include "engine/flow/stage.h"
+
+struct pipeline_options {
+    const struct plan *plan;
+    const struct part *parts;      /* of the model, in order; must outlive the pipeline */
+    uint32_t tokens_max, rows_max; /* of a microbatch */
+    uint32_t width, outputs_width; /* of its hidden state and outputs */
+    uint32_t warm_tokens;          /* each stage runs this many before the start; 0: none */
+    uint32_t sequence_max;         /* in rows of at most so many tokens */
+    const void *context;           /* of the functions that follow */
+    /* Working memory of one stage, opened and closed on the stage's own thread. */
+    enum status (*scratch_open)(const void *context, uint32_t tokens_max, void **out,
+                                struct error *err);
+    void (*scratch_close)(const void *context, void *scratch);
+    /* Fills a microbatch, waiting for work; false: the end. On the thread of a stage 0. */
+    bool (*take)(void *source, struct microbatch *microbatch);
+    /* Reads the outputs and gives up the requests. On the thread of a last stage. */
+    void (*complete)(void *source, struct microbatch *microbatch);
+    void *source;
+};
+
+struct replica {
+    struct queue *pool;
+    struct queue *links[LIMIT_STAGES]; /* links[i]: from stage i to stage i + 1 */
+    struct microbatch **microbatches;  /* [max_in_flight] */
+    uint32_t microbatches_count;
+    uint64_t number;    /* of the next microbatch; stage 0 only */
+    uint32_t warm_left; /* passes to warm up with; stage 0 only */
+};
+
+struct pipeline {
+    struct pipeline_options options;
+    uint32_t stages_count, replicas_count; /* stages of one replica */
+    struct stage *stages;                  /* [replicas_count * stages_count] */
+    struct replica *replicas;
+
+    pthread_mutex_t lock; /* covers the start */
+    pthread_cond_t changed;
+    uint32_t stages_ready, passes_done;
+    bool go, stop;
+    struct error failed; /* status OK: none */
+};
+
+/* Starts all threads and, with warm_tokens, has every replica compute PIPELINE_WARM_PASSES
+ * microbatches, after which stage.warm_ns is the best time of each stage. Returns when all stages
+ * wait for work. Errors: NO_MEMORY, or what scratch_open() says. */
+enum { PIPELINE_WARM_PASSES = 2 };
+enum status pipeline_open(const struct pipeline_options *options, struct pipeline **out,
+                          struct error *err);
+
+/* Joins all threads. The source must have ended. NULL is allowed. */
+void pipeline_close(struct pipeline *pipeline);
+
+/* For stage threads only: reports that the scratch is there (or not) and waits for the start.
+ * False: the pipeline does not start. */
+bool pipeline_stage_ready(struct pipeline *pipeline, const struct error *failed);
+
+/* For stage 0: fills the microbatch, first for warming up, then from the source. */
+bool pipeline_take(struct pipeline *pipeline, uint32_t replica, struct microbatch *microbatch);
+
+/* For the last stage: the microbatch is computed. */
+void pipeline_complete(struct pipeline *pipeline, struct microbatch *microbatch);
+
+#endif

@@ -1,0 +1,40 @@
+/* request.h: the two records of a call: what the client gave, and what flows through the model.
+ * Both live in the call's block (call.h). */
+#ifndef BERTD_FLOW_REQUEST_H
+#define BERTD_FLOW_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/view.h"
+#include "engine/flow/fair.h"
+
+struct call;
+
+/* One sequence of token ids: an input, or one window of a long one. Set by the tokenizer thread,
+ * read by stage 0; its logits are set by the last stage. */
+struct request {
+    struct fair_item item; /* in the batcher; weight: tokens */
+    struct call *call;
+    const int32_t *ids;      /* [tokens] */
+    const uint8_t *type_ids; /* [tokens] */
+    uint32_t tokens;
+    float *outputs; /* [outputs_width] what the head computed */
+};
+
+/* One input of a call as the client gave it, and its answer. */
+struct input {
+    struct fair_item item; /* in the tokenizers' queue; weight: bytes */
+    struct call *call;
+    struct view text, text_pair; /* text_pair.data NULL: no pair */
+    const int32_t *ids;          /* not NULL: token ids used as given; text is ignored */
+    uint32_t ids_count;
+    uint32_t requests_max; /* room at `requests` */
+    uint32_t requests_count;
+    struct request *requests;
+    uint32_t tokens; /* of all its requests */
+    bool truncated;
+    float *scores; /* [outputs_width] the answer */
+};
+
+#endif

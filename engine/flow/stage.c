@@ -1,0 +1,107 @@
+/* stage.c: the loop of a stage thread, and the accounting of its time. */
+#include "engine/flow/stage.h"
+
+#include "engine/base/clock.h"
+#include "engine/flow/call.h"
+#include "engine/flow/pipeline.h"
+
+void stage_init(struct stage *stage, struct pipeline *pipeline) {
+    stage->pipeline = pipeline;
+    stage->warm_ns = UINT64_MAX;
+    stage->state = STAGE_STARVED;
+    stage->since_ns = clock_now_ns();
+    pthread_mutex_init(&stage->lock, NULL);
+}
+
+void stage_free(struct stage *stage) {
+    pthread_mutex_destroy(&stage->lock);
+}
+
+static void stage_enter(struct stage *stage, enum stage_state state) {
+    pthread_mutex_lock(&stage->lock);
+    uint64_t now = clock_now_ns();
+    stage->times.ns[stage->state] += now - stage->since_ns;
+    stage->state = state;
+    stage->since_ns = now;
+    pthread_mutex_unlock(&stage->lock);
+}
+
+void stage_get_times(struct stage *stage, struct stage_times *out) {
+    pthread_mutex_lock(&stage->lock);
+    *out = stage->times;
+    out->ns[stage->state] += clock_now_ns() - stage->since_ns;
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static void stage_count(struct stage *stage, const struct microbatch *microbatch) {
+    pthread_mutex_lock(&stage->lock);
+    stage->times.microbatches++;
+    stage->times.tokens += microbatch->tokens;
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static bool microbatch_is_warming(const struct microbatch *microbatch) {
+    return !microbatch->requests[0];
+}
+
+/* Whether anybody still waits for a row of it. An answered call stays answered, so once this is
+ * false the stages after this one see the same, and none reads what was not computed. */
+static bool microbatch_is_wanted(const struct microbatch *microbatch) {
+    for (uint32_t row = 0; row < microbatch->rows; row++)
+        if (!microbatch->requests[row] || !call_is_answered(microbatch->requests[row]->call))
+            return true;
+    return false;
+}
+
+static void stage_compute(struct stage *stage, void *scratch, struct microbatch *microbatch) {
+    if (!microbatch_is_wanted(microbatch))
+        return;
+    uint64_t start = clock_now_ns();
+    for (uint32_t i = 0; i < stage->parts_count; i++)
+        stage->parts[i].run(stage->parts[i].context, scratch, microbatch);
+    if (!microbatch_is_warming(microbatch)) {
+        stage_count(stage, microbatch);
+        return;
+    }
+    uint64_t took = clock_now_ns() - start;
+    if (took < stage->warm_ns)
+        stage->warm_ns = took;
+}
+
+/* The next microbatch to compute, or NULL at the end. */
+static struct microbatch *stage_take(struct stage *stage) {
+    if (stage->index > 0) {
+        stage_enter(stage, STAGE_STARVED);
+        return queue_pop(stage->upstream);
+    }
+    /* The pool is empty when all microbatches are further down: that is being blocked. */
+    stage_enter(stage, STAGE_BLOCKED);
+    struct microbatch *microbatch = queue_pop(stage->upstream);
+    stage_enter(stage, STAGE_STARVED);
+    return pipeline_take(stage->pipeline, stage->replica, microbatch) ? microbatch : NULL;
+}
+
+static void stage_loop(struct stage *stage, void *scratch) {
+    bool last = stage->index + 1 == stage->pipeline->stages_count;
+    for (struct microbatch *microbatch; (microbatch = stage_take(stage));) {
+        stage_enter(stage, STAGE_BUSY);
+        stage_compute(stage, scratch, microbatch);
+        if (last)
+            pipeline_complete(stage->pipeline, microbatch);
+        stage_enter(stage, STAGE_BLOCKED);
+        queue_push(stage->downstream, microbatch);
+    }
+    if (!last)
+        queue_close(stage->downstream);
+}
+
+void stage_run(void *context) {
+    struct stage *stage = context;
+    const struct pipeline_options *options = &stage->pipeline->options;
+    struct error err = {.status = STATUS_OK};
+    void *scratch = NULL;
+    options->scratch_open(options->context, options->tokens_max, &scratch, &err);
+    if (pipeline_stage_ready(stage->pipeline, err.status == STATUS_OK ? NULL : &err))
+        stage_loop(stage, scratch);
+    options->scratch_close(options->context, scratch);
+}
