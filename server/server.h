@@ -15,8 +15,8 @@ struct server;
 
 /* The options of `serve` that the front end obeys. The strings are copied by server_start(). */
 struct server_options {
-    const char *host; /* a name, an IPv4 or IPv6 address, or "unix:PATH" */
-    uint16_t port;    /* 0: the system picks one; unused with "unix:PATH" */
+    const char *host;               /* a name, an IPv4 or IPv6 address, or "unix:PATH" */
+    uint16_t port;                  /* 0: the system picks one; unused with "unix:PATH" */
     uint64_t body_bytes_max;        /* --max-body */
     uint64_t body_memory_bytes_max; /* --max-body-memory: all bodies being held together */
     uint32_t connections_max;       /* --max-connections */
