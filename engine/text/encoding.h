@@ -12,14 +12,14 @@
 #include "engine/base/status.h"
 
 struct encoding {
-    uint32_t count;    /* N */
-    uint32_t capacity; /* room of the arrays */
-    int32_t *ids;      /* [N] */
-    uint8_t *type_ids; /* [N] */
-    uint8_t *segments; /* [N] 0 or 1 */
-    uint8_t *specials; /* [N] 1: added by the template */
-    uint32_t *starts;  /* [N] first byte in the segment's text */
-    uint32_t *ends;    /* [N] one past the last byte */
+    uint32_t count;       /* N */
+    uint32_t capacity;    /* room of the arrays */
+    int32_t *ids;         /* [N] */
+    uint8_t *type_ids;    /* [N] */
+    uint8_t *segments;    /* [N] 0 or 1 */
+    uint8_t *specials;    /* [N] 1: added by the template */
+    uint32_t *starts;     /* [N] first byte in the segment's text */
+    uint32_t *ends;       /* [N] one past the last byte */
     uint32_t count_whole; /* tokens before truncation, special tokens included */
     bool truncated;
 };

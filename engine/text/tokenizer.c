@@ -1,0 +1,318 @@
+/* tokenizer.c: runs the steps of an encoding in their order, over the parts that a file filled.
+ *
+ * raw text -> added tokens of the raw text -> per piece: normalizer -> added tokens of the
+ * normalised text -> pre-tokenizer -> model -> list of tokens; both lists -> truncation ->
+ * template -> encoding. */
+#include "engine/text/tokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/file.h"
+#include "engine/base/limits.h"
+#include "engine/text/tokenizer_parts.h"
+#include "engine/text/truncation.h"
+#include "engine/text/utf8.h"
+
+enum {
+    PATH_BYTES_MAX = 4096,
+    CHUNK_BYTES = 1 << 14,     /* long texts are normalised in chunks of about this, if they may */
+    SCRATCH_KEPT_MAX = 1 << 20 /* code points or tokens that a scratch keeps between texts */
+};
+
+struct tokenizer_scratch {
+    struct normal_text text;
+    struct token_list segments[2];
+};
+
+static void parts_free(struct tokenizer *tokenizer) {
+    vocabulary_free(&tokenizer->vocabulary);
+    added_tokens_free(&tokenizer->added);
+}
+
+/* Reads whatever files the directory has into an empty tokenizer. */
+static enum status read_files(struct tokenizer *tokenizer, const char *dir, struct error *err) {
+    char path[PATH_BYTES_MAX];
+    int length = snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return error_set(err, STATUS_IO, "the path of the model directory is too long");
+    enum status status;
+    if (file_exists(path)) {
+        status = tokenizer_read_json(tokenizer, path, err);
+    } else {
+        snprintf(path, sizeof path, "%s/vocab.txt", dir);
+        if (!file_exists(path))
+            return error_set(err, STATUS_IO, "%s: neither tokenizer.json nor vocab.txt is there",
+                             dir);
+        status = tokenizer_read_vocab(tokenizer, dir, err);
+    }
+    return status == STATUS_OK ? tokenizer_read_max_length(tokenizer, dir, err) : status;
+}
+
+enum status tokenizer_open(const char *dir, struct tokenizer **out, struct error *err) {
+    *out = NULL;
+    struct tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+    if (tokenizer == NULL)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the tokenizer");
+    vocabulary_init(&tokenizer->vocabulary);
+    added_tokens_init(&tokenizer->added);
+    enum status status = read_files(tokenizer, dir, err);
+    if (status != STATUS_OK) {
+        parts_free(tokenizer);
+        free(tokenizer);
+        return status;
+    }
+    *out = tokenizer;
+    return STATUS_OK;
+}
+
+void tokenizer_close(struct tokenizer *tokenizer) {
+    if (tokenizer != NULL) {
+        parts_free(tokenizer);
+        free(tokenizer);
+    }
+}
+
+enum status tokenizer_scratch_open(const struct tokenizer *tokenizer,
+                                   struct tokenizer_scratch **out) {
+    (void)tokenizer;
+    *out = calloc(1, sizeof **out);
+    return *out == NULL ? STATUS_NO_MEMORY : STATUS_OK;
+}
+
+void tokenizer_scratch_close(struct tokenizer_scratch *scratch) {
+    if (scratch != NULL) {
+        normal_text_free(&scratch->text);
+        token_list_free(&scratch->segments[0]);
+        token_list_free(&scratch->segments[1]);
+        free(scratch);
+    }
+}
+
+/* Gives back what an unusually long text made the scratch grow to. */
+static void scratch_trim(struct tokenizer_scratch *scratch) {
+    if (scratch->text.now.capacity + scratch->text.next.capacity > SCRATCH_KEPT_MAX)
+        normal_text_free(&scratch->text);
+    for (int i = 0; i < 2; i++)
+        if (scratch->segments[i].capacity > SCRATCH_KEPT_MAX)
+            token_list_free(&scratch->segments[i]);
+}
+
+enum status tokenizer_add_token(struct tokenizer *tokenizer, struct added_token token, int64_t id,
+                                struct view content, struct error *err) {
+    struct added_tokens *added = &tokenizer->added;
+    if (content.bytes == 0)
+        return STATUS_OK;
+    token.id = tokenizer_find(tokenizer, content);
+    bool known = token.id >= 0;
+    if (!known) {
+        uint32_t next = tokenizer->vocabulary.ids_count;
+        if (added->names.ids_count > next)
+            next = added->names.ids_count;
+        token.id = (int32_t)next;
+    }
+    if (id >= 0 && id != token.id)
+        return error_set(err, STATUS_BAD_FILE, "id %lld contradicts the vocabulary, which gives %d",
+                         (long long)id, token.id);
+    enum status status = STATUS_OK;
+    if (!known)
+        status = vocabulary_add(&added->names, content, token.id, err);
+    return status == STATUS_OK
+               ? added_tokens_add(added, &token, content, &tokenizer->normalizer, err)
+               : status;
+}
+
+enum status tokenizer_add_bert_templates(struct tokenizer *tokenizer, int32_t cls, int32_t sep) {
+    struct token_template *single = &tokenizer->templates[0], *pair = &tokenizer->templates[1];
+    enum status status = template_add_special(single, cls, 0);
+    if (status == STATUS_OK)
+        status = template_add_segment(single, 0, 0);
+    if (status == STATUS_OK)
+        status = template_add_special(single, sep, 0);
+    *pair = *single;
+    if (status == STATUS_OK)
+        status = template_add_segment(pair, 1, 1);
+    return status == STATUS_OK ? template_add_special(pair, sep, 1) : status;
+}
+
+/* What a word needs on its way to the list of tokens. */
+struct sink {
+    const struct tokenizer *tokenizer;
+    struct token_list *tokens;
+};
+
+static enum status tokenize_word(void *context, const struct normal_char *word, size_t count) {
+    struct sink *sink = context;
+    switch (sink->tokenizer->model_kind) {
+    case MODEL_WORDPIECE:
+        return wordpiece_tokenize(&sink->tokenizer->wordpiece, word, count, sink->tokens);
+    }
+    return STATUS_INTERNAL;
+}
+
+/* Bytes [start, end) hold no added token of the raw text: the steps from the normalizer on. */
+static enum status encode_plain(const struct tokenizer *tokenizer, struct normal_text *text,
+                                struct view original, size_t start, size_t end,
+                                struct token_list *tokens) {
+    struct sink sink = {tokenizer, tokens};
+    enum status status = normal_text_set(text, original, start, end);
+    if (status == STATUS_OK)
+        status = normalizer_apply(&tokenizer->normalizer, text);
+    const struct normal_buffer *now = &text->now;
+    if (status != STATUS_OK || tokenizer->added.normal.count == 0)
+        return status != STATUS_OK ? status
+                                   : pretokenizer_apply(&tokenizer->pretokenizer, now->chars,
+                                                        now->count, tokenize_word, &sink);
+    struct added_search search = ADDED_SEARCH_START;
+    struct added_piece piece;
+    while (status == STATUS_OK &&
+           added_tokens_next_normal(&tokenizer->added, now, &search, &piece)) {
+        const struct normal_char *chars = now->chars + piece.start;
+        size_t count = piece.end - piece.start;
+        if (piece.id < 0)
+            status =
+                pretokenizer_apply(&tokenizer->pretokenizer, chars, count, tokenize_word, &sink);
+        else
+            status = token_list_add(tokens,
+                                    (struct token){piece.id, chars[0].start, chars[count - 1].end});
+    }
+    return status;
+}
+
+/* Where the chunk that starts at `start` may end. A border in front of an ASCII blank changes
+ * nothing: no normalizer looks across it, and every pre-tokenizer drops the blank. Added tokens in
+ * the normalised text could reach across, and without a pre-tokenizer the blank matters. */
+static size_t chunk_end(const struct tokenizer *tokenizer, struct view text, size_t start,
+                        size_t end) {
+    bool may_cut = tokenizer->added.normal.count == 0 && tokenizer->pretokenizer.steps_count > 0;
+    if (!may_cut || end - start <= CHUNK_BYTES)
+        return end;
+    size_t from = start + CHUNK_BYTES;
+    const char *blank = memchr(text.data + from, ' ', end - from);
+    return blank == NULL ? end : (size_t)(blank - text.data);
+}
+
+static enum status encode_segment(const struct tokenizer *tokenizer,
+                                  struct tokenizer_scratch *scratch, struct view text,
+                                  struct token_list *tokens, struct error *err) {
+    if (text.bytes > LIMIT_TEXT_BYTES)
+        return error_set(err, STATUS_INPUT_TOO_LONG, "the text has %zu bytes, the limit is %llu",
+                         text.bytes, (unsigned long long)LIMIT_TEXT_BYTES);
+    size_t fault = 0;
+    if (!utf8_check(text, &fault))
+        return error_set(err, STATUS_INVALID_UTF8, "the text is not valid UTF-8 at byte %zu",
+                         fault);
+    tokens->count = 0;
+    enum status status = STATUS_OK;
+    struct added_search search = ADDED_SEARCH_START;
+    struct added_piece piece;
+    while (status == STATUS_OK && added_tokens_next_raw(&tokenizer->added, text, &search, &piece)) {
+        if (piece.id >= 0) {
+            struct token token = {piece.id, (uint32_t)piece.start, (uint32_t)piece.end};
+            status = token_list_add(tokens, token);
+            continue;
+        }
+        for (size_t at = piece.start; status == STATUS_OK && at < piece.end;) {
+            size_t end = chunk_end(tokenizer, text, at, piece.end);
+            status = encode_plain(tokenizer, &scratch->text, text, at, end, tokens);
+            at = end;
+        }
+    }
+    return status == STATUS_OK ? status : error_set(err, status, "no memory for the text");
+}
+
+/* Cuts both segments to the limit and lays them into the template. */
+static enum status finish(const struct tokenizer *tokenizer,
+                          const struct tokenizer_scratch *scratch, bool pair,
+                          const struct tokenizer_options *options, struct encoding *out,
+                          struct error *err) {
+    const struct token_template *template = &tokenizer->templates[pair];
+    uint32_t specials = options->add_special_tokens ? template->special_count : 0;
+    uint32_t whole[2] = {(uint32_t)scratch->segments[0].count,
+                         pair ? (uint32_t)scratch->segments[1].count : 0};
+    uint32_t kept[2] = {whole[0], whole[1]};
+    if (options->tokens_max > 0) {
+        if (options->tokens_max < specials)
+            return error_set(err, STATUS_INVALID_VALUE,
+                             "a limit of %u tokens leaves no room for the %u special tokens",
+                             options->tokens_max, specials);
+        enum status status =
+            truncation_apply(options->strategy, options->tokens_max - specials, pair, kept, err);
+        if (status != STATUS_OK)
+            return status;
+    }
+    bool left = options->side == TOKENIZER_LEFT;
+    uint32_t first[2] = {left ? whole[0] - kept[0] : 0, left ? whole[1] - kept[1] : 0};
+    out->count_whole = whole[0] + whole[1] + specials;
+    out->truncated = kept[0] != whole[0] || kept[1] != whole[1];
+    enum status status =
+        template_apply(template, options->add_special_tokens, scratch->segments, first, kept, out);
+    return status == STATUS_OK ? status : error_set(err, status, "no memory for the encoding");
+}
+
+enum status tokenizer_encode(const struct tokenizer *tokenizer, struct tokenizer_scratch *scratch,
+                             struct view text, const struct view *pair,
+                             const struct tokenizer_options *options, struct encoding *out,
+                             struct error *err) {
+    out->count = 0;
+    enum status status = encode_segment(tokenizer, scratch, text, &scratch->segments[0], err);
+    if (status == STATUS_OK && pair != NULL)
+        status = encode_segment(tokenizer, scratch, *pair, &scratch->segments[1], err);
+    if (status == STATUS_OK)
+        status = finish(tokenizer, scratch, pair != NULL, options, out, err);
+    scratch_trim(scratch);
+    return status;
+}
+
+uint32_t tokenizer_windows_count(const struct tokenizer *tokenizer, uint32_t content_count,
+                                 uint32_t tokens_max, uint32_t stride) {
+    uint32_t specials = tokenizer->templates[0].special_count;
+    return truncation_windows(content_count, tokens_max - specials, stride);
+}
+
+uint32_t tokenizer_window_write(const struct tokenizer *tokenizer, const int32_t *content_ids,
+                                uint32_t content_count, uint32_t tokens_max, uint32_t stride,
+                                uint32_t index, int32_t *ids, uint8_t *type_ids) {
+    const struct token_template *template = &tokenizer->templates[0];
+    uint32_t window = tokens_max - template->special_count;
+    uint32_t start = index * (window - stride), written = 0;
+    uint32_t kept = content_count > start ? content_count - start : 0;
+    kept = kept < window ? kept : window;
+    for (uint32_t i = 0; i < template->pieces_count; i++) {
+        const struct template_piece *piece = &template->pieces[i];
+        uint32_t count = piece->id >= 0 ? 1 : kept;
+        for (uint32_t k = 0; k < count; k++) {
+            ids[written] = piece->id >= 0 ? piece->id : content_ids[start + k];
+            type_ids[written++] = piece->type_id;
+        }
+    }
+    return written;
+}
+
+struct tokenizer_options tokenizer_file_options(const struct tokenizer *tokenizer) {
+    return tokenizer->file_options;
+}
+
+uint32_t tokenizer_special_count(const struct tokenizer *tokenizer, bool pair) {
+    return tokenizer->templates[pair].special_count;
+}
+
+uint32_t tokenizer_ids_count(const struct tokenizer *tokenizer) {
+    uint32_t model = tokenizer->vocabulary.ids_count, added = tokenizer->added.names.ids_count;
+    return model > added ? model : added;
+}
+
+struct view tokenizer_token(const struct tokenizer *tokenizer, int32_t id) {
+    struct view token = vocabulary_token(&tokenizer->vocabulary, id);
+    return token.data != NULL ? token : vocabulary_token(&tokenizer->added.names, id);
+}
+
+int32_t tokenizer_find(const struct tokenizer *tokenizer, struct view token) {
+    int32_t id = vocabulary_find(&tokenizer->vocabulary, token);
+    return id >= 0 ? id : vocabulary_find(&tokenizer->added.names, token);
+}
+
+uint64_t tokenizer_model_max_length(const struct tokenizer *tokenizer) {
+    return tokenizer->model_max_length;
+}

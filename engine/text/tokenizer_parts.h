@@ -1,0 +1,48 @@
+/* tokenizer_parts.h: what a tokenizer is made of, for the files that fill it: tokenizer_json.c from
+ * tokenizer.json, tokenizer_vocab.c from vocab.txt, tokenizer.c to run it. */
+#ifndef BERTD_TEXT_TOKENIZER_PARTS_H
+#define BERTD_TEXT_TOKENIZER_PARTS_H
+
+#include <stdint.h>
+
+#include "engine/base/status.h"
+#include "engine/text/added_tokens.h"
+#include "engine/text/normalizer.h"
+#include "engine/text/pretokenizer.h"
+#include "engine/text/template.h"
+#include "engine/text/tokenizer.h"
+#include "engine/text/vocabulary.h"
+#include "engine/text/wordpiece.h"
+
+enum model_kind { MODEL_WORDPIECE };
+
+struct tokenizer {
+    struct vocabulary vocabulary; /* the model's tokens */
+    struct added_tokens added;
+    struct normalizer normalizer;
+    struct pretokenizer pretokenizer;
+    enum model_kind model_kind;
+    struct wordpiece wordpiece;
+    struct token_template templates[2]; /* of a single text, of a pair */
+    struct tokenizer_options file_options;
+    uint64_t model_max_length;
+};
+
+/* Fill an empty tokenizer. Messages name the file and the field. Errors: as tokenizer_open(). */
+enum status tokenizer_read_json(struct tokenizer *tokenizer, const char *path, struct error *err);
+enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, struct error *err);
+
+/* Reads model_max_length from DIR/tokenizer_config.json, if that is there. */
+enum status tokenizer_read_max_length(struct tokenizer *tokenizer, const char *dir,
+                                      struct error *err);
+
+/* Enters an added token as the pinned library does: a token that the vocabulary has keeps that id,
+ * another gets the next free one. `id` is what the file says, or -1. Error: BAD_FILE when the
+ * file's id is another one; UNSUPPORTED, NO_MEMORY. The normalizer must be complete. */
+enum status tokenizer_add_token(struct tokenizer *tokenizer, struct added_token token, int64_t id,
+                                struct view content, struct error *err);
+
+/* The templates of BERT: [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with types 0 and 1. */
+enum status tokenizer_add_bert_templates(struct tokenizer *tokenizer, int32_t cls, int32_t sep);
+
+#endif
