@@ -147,9 +147,9 @@ struct engine_statistics {
     const struct histogram *microbatch_tokens, *microbatch_inputs;
     const char *stuck_stage; /* NULL: none */
 };
-void engine_get_statistics(const struct engine *engine, struct engine_statistics *out);
+void engine_get_statistics(struct engine *engine, struct engine_statistics *out);
 
 /* Statistics of stage `index` of 0..stages_count*replicas_count-1; false past the end. */
-bool engine_get_stage(const struct engine *engine, uint32_t index, struct stage_statistics *out);
+bool engine_get_stage(struct engine *engine, uint32_t index, struct stage_statistics *out);
 
 #endif

@@ -155,3 +155,19 @@ void cpus_find(const struct cpus_paths *paths, struct cpus *out) {
                  "%u core%s: the affinity mask has %u, the cgroup sets no quota", out->cores,
                  out->cores == 1 ? "" : "s", out->affinity_count);
 }
+
+void cpus_to_text(const struct cpus *cpus, char *out, size_t room) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0, last; i < cpus->affinity_count && used + 1 < room; i = last + 1) {
+        last = i;
+        while (last + 1 < cpus->affinity_count &&
+               cpus->affinity[last + 1] == cpus->affinity[last] + 1)
+            last++;
+        const char *comma = i > 0 ? "," : "";
+        int n = last == i ? snprintf(out + used, room - used, "%s%u", comma, cpus->affinity[i])
+                          : snprintf(out + used, room - used, "%s%u-%u", comma, cpus->affinity[i],
+                                     cpus->affinity[last]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}

@@ -5,6 +5,7 @@
 #ifndef BERTD_BASE_CPUS_H
 #define BERTD_BASE_CPUS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { CPUS_MAX = 1024, CPUS_REASON_BYTES = 160 };
@@ -27,5 +28,8 @@ struct cpus_paths {
  * quota on the way from the process's own group up to the root counts, of version 2 (cpu.max) and
  * of version 1 (cpu.cfs_quota_us, cpu.cfs_period_us). */
 void cpus_find(const struct cpus_paths *paths, struct cpus *out);
+
+/* The affinity mask as text, "0-3,8"; cut to its room. */
+void cpus_to_text(const struct cpus *cpus, char *out, size_t room);
 
 #endif

@@ -38,6 +38,9 @@
 #define LIMIT_TEXT_BYTES             (64ULL << 20) /* one text given to the tokenizer */
 
 /* Flow */
+#define LIMIT_CALLS                  16384u /* in flight; more are refused as queue_full */
+#define LIMIT_QUEUE_TOKENS_MIN       4096u  /* the automatic --max-queue-tokens is never less */
+#define LIMIT_OUTPUTS_BYTES          (16u << 20) /* outputs of one microbatch, or one row's */
 #define LIMIT_STAGES                 64u
 #define LIMIT_REPLICAS               64u
 #define LIMIT_MICROBATCH_TOKENS      65536u

@@ -12,11 +12,13 @@ static const double token_bounds[] = {8,   16,  32,  64,   96,   128,  192,  256
 static const double input_bounds[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512};
 
 enum status batcher_init(struct batcher *batcher, struct admission *admission, uint32_t calls_max,
-                         uint32_t budget_tokens, uint32_t parts) {
+                         uint32_t rows_max, uint32_t budget_tokens, uint32_t parts) {
     memset(batcher, 0, sizeof *batcher);
     batcher->admission = admission;
-    batcher->parts = parts;
-    atomic_init(&batcher->budget_tokens, budget_tokens);
+    batcher->share.items_max = rows_max;
+    batcher->share.weight_min = BATCHER_TOKENS_MIN;
+    batcher->share.parts = parts;
+    atomic_init(&batcher->share.weight_max, budget_tokens);
     histogram_init(&batcher->microbatch_tokens, token_bounds,
                    sizeof token_bounds / sizeof token_bounds[0]);
     histogram_init(&batcher->microbatch_inputs, input_bounds,
@@ -27,6 +29,10 @@ enum status batcher_init(struct batcher *batcher, struct admission *admission, u
 void batcher_free(struct batcher *batcher) {
     turns_free(batcher->turns);
     batcher->turns = NULL;
+}
+
+void batcher_set_budget(struct batcher *batcher, uint32_t budget_tokens) {
+    atomic_store(&batcher->share.weight_max, budget_tokens);
 }
 
 enum status batcher_add(struct batcher *batcher, struct call *call) {
@@ -43,15 +49,8 @@ static void row_add(struct microbatch *microbatch, struct request *request) {
 }
 
 bool batcher_take(struct batcher *batcher, struct microbatch *microbatch) {
-    uint32_t budget = atomic_load(&batcher->budget_tokens);
-    const struct turns_share share = {
-        .items_max = microbatch->rows_max,
-        .weight_max = budget < microbatch->tokens_max ? budget : microbatch->tokens_max,
-        .weight_min = BATCHER_TOKENS_MIN,
-        .parts = batcher->parts,
-    };
     struct fair_item *item;
-    if (turns_take(batcher->turns, &share, &item) == 0)
+    if (turns_take(batcher->turns, &batcher->share, &item) == 0)
         return false;
     uint64_t now = clock_now_ns();
     microbatch->rows = microbatch->tokens = 0;

@@ -7,7 +7,6 @@
 #ifndef BERTD_FLOW_BATCHER_H
 #define BERTD_FLOW_BATCHER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,15 +22,18 @@ enum { BATCHER_TOKENS_MIN = 64 };
 struct batcher {
     struct turns *turns;
     struct admission *admission;
-    atomic_uint budget_tokens; /* a microbatch has at most so many, or one request */
-    uint32_t parts;            /* threads that could share what waits */
+    struct turns_share share; /* its weight_max: the token budget */
     struct histogram microbatch_tokens, microbatch_inputs;
 };
 
-/* The admission must outlive the batcher. Error: NO_MEMORY. */
+/* Fills microbatches of up to `rows_max` rows and `budget_tokens` tokens; `parts` threads could
+ * share what waits. The admission must outlive the batcher. Error: NO_MEMORY. */
 enum status batcher_init(struct batcher *batcher, struct admission *admission, uint32_t calls_max,
-                         uint32_t budget_tokens, uint32_t parts);
+                         uint32_t rows_max, uint32_t budget_tokens, uint32_t parts);
 void batcher_free(struct batcher *batcher);
+
+/* From the next microbatch on. At most what a microbatch has room for. */
+void batcher_set_budget(struct batcher *batcher, uint32_t budget_tokens);
 
 /* Queues all requests of a call that are in its requests_flow; the caller holds a reference.
  * Errors: QUEUE_FULL, CANCELLED (answered already). */

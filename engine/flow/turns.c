@@ -60,8 +60,9 @@ uint32_t turns_take(struct turns *turns, const struct turns_share *share,
         pthread_cond_wait(&turns->has_item, &turns->lock);
     if (!turns->closed) {
         uint64_t room = (fair_weight(turns->fair) + share->parts - 1) / share->parts;
+        uint32_t weight_max = atomic_load(&share->weight_max);
         room = room < share->weight_min ? share->weight_min : room;
-        room = room > share->weight_max ? share->weight_max : room;
+        room = room > weight_max ? weight_max : room;
         struct fair_item **link = first, *item = fair_take(turns->fair, UINT64_MAX);
         while (item) {
             call_retain(item->owner);

@@ -6,6 +6,7 @@
 #ifndef BERTD_FLOW_TURNS_H
 #define BERTD_FLOW_TURNS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ enum status turns_add(struct turns *turns, struct call *call, struct fair_flow *
 /* How much one take may bring. */
 struct turns_share {
     uint32_t items_max;
-    uint32_t weight_max; /* but the first item always comes */
+    atomic_uint weight_max; /* but the first item always comes; may change at any time */
     uint32_t weight_min; /* what waits is split in `parts`, but not below this weight */
     uint32_t parts;
 };

@@ -117,6 +117,19 @@ static void damaged_files_mean_no_quota(void **state) {
     }
 }
 
+static void a_cpu_list_is_written_in_ranges(void **state) {
+    (void)state;
+    char text[32];
+    struct cpus cpus = {.affinity_count = 7, .affinity = {0, 1, 2, 3, 8, 10, 11}};
+    cpus_to_text(&cpus, text, sizeof text);
+    assert_string_equal(text, "0-3,8,10-11");
+    cpus_to_text(&cpus, text, 6);
+    assert_string_equal(text, "0-3,8");
+    cpus.affinity_count = 1;
+    cpus_to_text(&cpus, text, sizeof text);
+    assert_string_equal(text, "0");
+}
+
 static void pinning_narrows_the_affinity(void **state) {
     (void)state;
     struct cpus before, after;
@@ -136,6 +149,7 @@ int main(void) {
         cmocka_unit_test(the_least_quota_on_the_way_up_counts),
         cmocka_unit_test(version_1_quota_counts_too),
         cmocka_unit_test(damaged_files_mean_no_quota),
+        cmocka_unit_test(a_cpu_list_is_written_in_ranges),
         cmocka_unit_test(pinning_narrows_the_affinity),
     };
     return cmocka_run_group_tests(tests, root_make, root_remove);

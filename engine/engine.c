@@ -1,0 +1,241 @@
+/* engine.c: opening and closing the engine: model, tokenizer, nodes, plan, threads, first pass.
+ *
+ * Threads: the deadlines' one, the tokenizers, and for each replica one for each stage. The order
+ * of closing is the way of the data: first the calls, then the tokenizers, then the stages. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/engine_internal.h"
+
+enum { WARM_TOKENS = 64, MICROBATCH_TOKENS_AUTO_MAX = 512 };
+static const uint64_t stage_turn_ns = 10 * NS_PER_MS;
+
+static enum status scratch_open(const void *nodes, uint32_t tokens_max, void **out,
+                                struct error *err) {
+    return nodes_scratch_open(nodes, tokens_max, out, err);
+}
+
+static void scratch_close(const void *nodes, void *scratch) {
+    nodes_scratch_close(nodes, scratch);
+}
+
+static bool source_take(void *engine, struct microbatch *microbatch) {
+    return batcher_take(&((struct engine *)engine)->batcher, microbatch);
+}
+
+static void info_set(struct engine *engine, const struct engine_options *options) {
+    const struct model *model = engine->model;
+    const struct model_config *config = model_get_config(model);
+    struct engine_info *info = &engine->info;
+    info->name = model_get_name(model);
+    info->family = model_get_family(model);
+    info->task = model_task_name(model_get_task(model));
+    info->dtype = "f32";
+    info->revision = model_get_revision(model);
+    info->labels = config->labels;
+    info->thresholds = config->thresholds;
+    info->labels_count = config->labels_count;
+    info->activation = engine_activation(config);
+    info->special_tokens = tokenizer_special_count(engine->tokenizer, false);
+    info->vocab_size = config->vocab_size;
+    info->hidden_size = config->hidden_size;
+    info->layers_count = config->layers_count;
+    info->call_tokens_max =
+        options->call_tokens_max > 0 ? options->call_tokens_max : LIMIT_CALL_TOKENS;
+}
+
+static enum status options_check(const struct engine_options *options, struct error *err) {
+    if (options->microbatch_tokens > LIMIT_MICROBATCH_TOKENS)
+        return error_set(err, STATUS_INVALID_VALUE, "%u tokens in a microbatch: at most %u",
+                         options->microbatch_tokens, LIMIT_MICROBATCH_TOKENS);
+    if (options->tokenizer_threads > LIMIT_TOKENIZER_THREADS)
+        return error_set(err, STATUS_INVALID_VALUE, "%u tokenizer threads: at most %u",
+                         options->tokenizer_threads, LIMIT_TOKENIZER_THREADS);
+    return STATUS_OK;
+}
+
+static enum status model_load(struct engine *engine, const struct engine_options *options,
+                              struct error *err) {
+    enum status status = options_check(options, err);
+    if (status == STATUS_OK)
+        status = model_open(options->model_dir, &engine->model, err);
+    if (status == STATUS_OK)
+        status = tokenizer_open(options->model_dir, &engine->tokenizer, err);
+    if (status == STATUS_OK)
+        status = engine_fit(engine->model, engine->tokenizer, &engine->info.tokens_max, err);
+    if (status == STATUS_OK)
+        status =
+            nodes_open(engine->model, options->dtype ? options->dtype : "f32", &engine->nodes, err);
+    if (status == STATUS_OK)
+        status = engine_make_plan(engine, &options->plan, err);
+    if (status != STATUS_OK)
+        return status;
+    info_set(engine, options);
+    engine->info.stages_count = engine->plan.stages_count;
+    engine->info.replicas_count = engine->plan.replicas;
+    engine->info.weights_bytes = engine->plan.weights_bytes;
+    engine->plan_text = plan_to_text(&engine->plan);
+    engine->plan_json = plan_to_json(&engine->plan);
+    if (!engine->plan_text || !engine->plan_json)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the plan's text");
+    return STATUS_OK;
+}
+
+/* Tokens that a microbatch has room for; any single request must fit. */
+static uint32_t microbatch_room(const struct engine *engine, uint32_t wished) {
+    uint32_t room = wished > 0 ? wished : MICROBATCH_TOKENS_AUTO_MAX;
+    return room > engine->info.tokens_max ? room : engine->info.tokens_max;
+}
+
+/* Rows that a microbatch has room for: one for each token, unless there are very many labels. */
+static uint32_t microbatch_rows(const struct engine *engine, uint32_t tokens_max) {
+    uint32_t rows_max = LIMIT_OUTPUTS_BYTES / sizeof(float) / engine->info.labels_count;
+    return rows_max < 1 ? 1 : rows_max > tokens_max ? tokens_max : rows_max;
+}
+
+static enum status pipeline_start(struct engine *engine, uint32_t tokens_max, struct error *err) {
+    const struct pipeline_options options = {
+        .plan = &engine->plan,
+        .parts = engine->plan.parts,
+        .tokens_max = tokens_max,
+        .rows_max = microbatch_rows(engine, tokens_max),
+        .width = engine->info.hidden_size,
+        .outputs_width = engine->info.labels_count,
+        .warm_tokens = tokens_max < WARM_TOKENS ? tokens_max : WARM_TOKENS,
+        .sequence_max = engine->info.tokens_max,
+        .context = engine->nodes,
+        .scratch_open = scratch_open,
+        .scratch_close = scratch_close,
+        .take = source_take,
+        .complete = engine_complete,
+        .source = engine,
+    };
+    return pipeline_open(&options, &engine->pipeline, err);
+}
+
+/* From the times of the warming passes: the rate, which the heaviest virtual graph of a replica
+ * sets as long as there are cores for all, and the longest turn of a stage. */
+static double rate_measure(const struct engine *engine, uint64_t *turn_ns) {
+    const struct pipeline *pipeline = engine->pipeline;
+    double tokens = pipeline->options.warm_tokens, rate = 0, work_ns = 0;
+    *turn_ns = 1;
+    for (uint32_t r = 0; r < pipeline->replicas_count; r++) {
+        const struct stage *stages = pipeline->stages + r * pipeline->stages_count;
+        double vgs_ns[LIMIT_STAGES] = {0}, heaviest = 1;
+        for (uint32_t i = 0; i < pipeline->stages_count; i++) {
+            double *vg_ns = &vgs_ns[engine->plan.stages[i].vg];
+            *vg_ns += (double)stages[i].warm_ns;
+            work_ns += (double)stages[i].warm_ns;
+            heaviest = *vg_ns > heaviest ? *vg_ns : heaviest;
+            if (stages[i].warm_ns > *turn_ns)
+                *turn_ns = stages[i].warm_ns;
+        }
+        rate += tokens / heaviest;
+    }
+    double cores_rate =
+        tokens * engine->plan.cores * pipeline->replicas_count / (work_ns > 1 ? work_ns : 1);
+    return (rate < cores_rate ? rate : cores_rate) * (double)NS_PER_S;
+}
+
+/* Sets the limits that were left to choose from what was measured. */
+static void limits_choose(struct engine *engine, const struct engine_options *options) {
+    struct engine_info *info = &engine->info;
+    uint64_t turn_ns, warm = engine->pipeline->options.warm_tokens;
+    info->tokens_per_second = rate_measure(engine, &turn_ns);
+    info->queue_tokens_max = options->queue_tokens_max;
+    if (info->queue_tokens_max == 0) {
+        info->queue_tokens_max = (uint64_t)(info->tokens_per_second / 2);
+        if (info->queue_tokens_max < LIMIT_QUEUE_TOKENS_MIN)
+            info->queue_tokens_max = LIMIT_QUEUE_TOKENS_MIN;
+    }
+    info->microbatch_tokens = options->microbatch_tokens;
+    if (info->microbatch_tokens == 0) {
+        uint64_t tokens = stage_turn_ns * warm / turn_ns;
+        uint32_t room = engine->pipeline->options.tokens_max;
+        tokens = tokens > room ? room : tokens;
+        /* Products run in blocks of 64 rows. */
+        tokens -= tokens % BATCHER_TOKENS_MIN;
+        info->microbatch_tokens =
+            tokens < BATCHER_TOKENS_MIN ? BATCHER_TOKENS_MIN : (uint32_t)tokens;
+    }
+    batcher_set_budget(&engine->batcher, info->microbatch_tokens);
+    engine->admission.queue_tokens_max = info->queue_tokens_max;
+    rate_free(&engine->rate);
+    rate_init(&engine->rate, info->tokens_per_second);
+}
+
+static enum status threads_start(struct engine *engine, const struct engine_options *options,
+                                 struct error *err) {
+    enum { TEXTS_QUANTUM_BYTES = 4096 };
+    uint32_t tokens_max = microbatch_room(engine, options->microbatch_tokens);
+    uint32_t threads = options->tokenizer_threads;
+    if (threads == 0)
+        threads = 1 + engine->plan.cores / 8;
+    if (threads > LIMIT_TOKENIZER_THREADS)
+        threads = LIMIT_TOKENIZER_THREADS;
+    if (batcher_init(&engine->batcher, &engine->admission, LIMIT_CALLS,
+                     microbatch_rows(engine, tokens_max), tokens_max,
+                     engine->plan.vgs_count * engine->plan.replicas) != STATUS_OK ||
+        turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->texts) != STATUS_OK)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the queues");
+    enum status status = deadlines_open(LIMIT_CALLS, &engine->deadlines, err);
+    if (status == STATUS_OK)
+        status = pipeline_start(engine, tokens_max, err);
+    if (status != STATUS_OK)
+        return status;
+    limits_choose(engine, options);
+    return engine_tokenizers_start(engine, threads, err);
+}
+
+enum status engine_open(const struct engine_options *options, struct engine **out,
+                        struct error *err) {
+    struct engine *engine = calloc(1, sizeof *engine);
+    *out = NULL;
+    if (!engine)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the engine");
+    admission_init(&engine->admission, 0, LIMIT_CALLS);
+    rate_init(&engine->rate, 0);
+    enum status status = model_load(engine, options, err);
+    if (status == STATUS_OK)
+        status = threads_start(engine, options, err);
+    if (status != STATUS_OK) {
+        engine_close(engine);
+        return status;
+    }
+    log_write(LOG_INFO, "%s", engine->plan_reason);
+    *out = engine;
+    return STATUS_OK;
+}
+
+void engine_drain(struct engine *engine) {
+    admission_drain(&engine->admission);
+}
+
+void engine_close(struct engine *engine) {
+    struct error draining;
+    if (!engine)
+        return;
+    error_set(&draining, STATUS_DRAINING, "the server stopped before the answer was ready");
+    engine_drain(engine);
+    if (engine->deadlines)
+        deadlines_answer_all(engine->deadlines, &draining);
+    admission_wait(&engine->admission);
+    engine_tokenizers_stop(engine);
+    if (engine->batcher.turns)
+        batcher_close(&engine->batcher);
+    pipeline_close(engine->pipeline);
+    deadlines_close(engine->deadlines);
+    batcher_free(&engine->batcher);
+    turns_free(engine->texts);
+    rate_free(&engine->rate);
+    admission_free(&engine->admission);
+    free(engine->plan_json);
+    free(engine->plan_text);
+    nodes_close(engine->nodes);
+    tokenizer_close(engine->tokenizer);
+    model_close(engine->model);
+    free(engine);
+}
