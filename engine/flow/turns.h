@@ -27,7 +27,7 @@ enum status turns_add(struct turns *turns, struct call *call, struct fair_flow *
 struct turns_share {
     uint32_t items_max;
     atomic_uint weight_max; /* but the first item always comes; may change at any time */
-    uint32_t weight_min; /* what waits is split in `parts`, but not below this weight */
+    uint32_t weight_min;    /* what waits is split in `parts`, but not below this weight */
     uint32_t parts;
 };
 
