@@ -17,7 +17,7 @@ enum { PART_NAME_BYTES = 32, PARTS_AROUND = 3 /* Embedding, Pooler, Classifier *
 
 struct nodes {
     const struct model *model;
-    struct gemm *gemm;
+    struct linear_set *linears;
     struct embedding embedding;
     struct encoder_layer *layers; /* [L] */
     uint32_t layers_count;        /* those that are open */
@@ -53,14 +53,14 @@ static void run_encoder(const void *context, void *scratch, struct microbatch *m
 
 static void run_pooler(const void *context, void *scratch, struct microbatch *microbatch) {
     struct scratch *s = scratch;
-    pooler_run(context, s->encoder.gemm, microbatch->starts, microbatch->rows, s->rows,
+    pooler_run(context, s->encoder.linear, microbatch->starts, microbatch->rows, s->rows,
                microbatch->hidden);
 }
 
 /* The pooler left one row for each text. */
 static void run_classifier(const void *context, void *scratch, struct microbatch *microbatch) {
     struct scratch *s = scratch;
-    linear_run(context, s->encoder.gemm, microbatch->hidden, microbatch->rows,
+    linear_run(context, s->encoder.linear, microbatch->hidden, microbatch->rows,
                microbatch->outputs);
 }
 
@@ -73,7 +73,7 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
                                const struct model_weights *weights, struct error *err) {
     for (uint32_t i = 0; i < config->layers_count; i++) {
         const struct layer_weights *layer = &weights->layers[i];
-        enum status status = encoder_layer_open(nodes->gemm, kernels, config, layer,
+        enum status status = encoder_layer_open(nodes->linears, kernels, config, layer,
                                                 &nodes->layers[i], err);
         if (status != STATUS_OK)
             return status;
@@ -91,11 +91,11 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
 static enum status head_open(struct nodes *nodes, const struct kernels *kernels,
                              const struct model_weights *weights, struct error *err) {
     const struct linear_weights *classifier[] = {&weights->classifier};
-    enum status status = pooler_open(nodes->gemm, kernels, weights, &nodes->pooler, err);
+    enum status status = pooler_open(nodes->linears, kernels, weights, &nodes->pooler, err);
     if (status != STATUS_OK)
         return status;
     drop_linear(nodes->model, &weights->pooler);
-    return linear_open(nodes->gemm, classifier, 1, LINEAR_STORE, &nodes->classifier, err);
+    return linear_open(nodes->linears, classifier, 1, GEMM_STORE, &nodes->classifier, err);
 }
 
 static void part_add(struct nodes *nodes, void (*run)(const void *, void *, struct microbatch *),
@@ -156,7 +156,7 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
         error_set(err, status, "no memory for the model's parts");
         goto done;
     }
-    status = gemm_open(GEMM_F32, kernels, GEMM_ALL_COUNTS, &nodes->gemm, err);
+    status = linear_set_open(GEMM_F32, kernels, GEMM_ALL_BLOCKS, &nodes->linears, err);
     if (status == STATUS_OK)
         status = embedding_open(kernels, config, weights, &nodes->embedding, err);
     if (status == STATUS_OK)
@@ -181,7 +181,7 @@ void nodes_close(struct nodes *nodes) {
     for (uint32_t i = 0; i < nodes->layers_count; i++)
         encoder_layer_close(&nodes->layers[i]);
     embedding_close(&nodes->embedding);
-    gemm_close(nodes->gemm);
+    linear_set_close(nodes->linears);
     free(nodes->names);
     free(nodes->parts);
     free(nodes->layers);
@@ -226,7 +226,7 @@ enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, v
         .up = scratch->memory + up,
         .attention = scratch->memory + attention,
     };
-    enum status status = gemm_scratch_open(nodes->gemm, &scratch->encoder.gemm, err);
+    enum status status = linear_scratch_open(nodes->linears, &scratch->encoder.linear, err);
     if (status == STATUS_OK)
         *out = scratch;
     else
@@ -239,7 +239,7 @@ void nodes_scratch_close(const struct nodes *nodes, void *scratch) {
     struct scratch *s = scratch;
     if (!s)
         return;
-    gemm_scratch_close(s->encoder.gemm);
+    linear_scratch_close(s->encoder.linear);
     free(s->memory);
     free(s);
 }

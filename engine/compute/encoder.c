@@ -1,7 +1,7 @@
 /* encoder.c: the order of operations of one layer (Devlin et al. 2018, post-norm). */
 #include "engine/compute/encoder.h"
 
-enum status encoder_layer_open(struct gemm *gemm, const struct kernels *kernels,
+enum status encoder_layer_open(struct linear_set *set, const struct kernels *kernels,
                                const struct model_config *config,
                                const struct layer_weights *weights, struct encoder_layer *out,
                                struct error *err) {
@@ -16,13 +16,13 @@ enum status encoder_layer_open(struct gemm *gemm, const struct kernels *kernels,
     };
     attention_init(&out->attention, kernels, config->attn_heads,
                    config->hidden_size / config->attn_heads);
-    enum status status = linear_open(gemm, qkv, 3, LINEAR_STORE, &out->qkv, err);
+    enum status status = linear_open(set, qkv, 3, GEMM_STORE, &out->qkv, err);
     if (status == STATUS_OK)
-        status = linear_open(gemm, attention_output, 1, LINEAR_ADD, &out->attention_output, err);
+        status = linear_open(set, attention_output, 1, GEMM_ADD, &out->attention_output, err);
     if (status == STATUS_OK)
-        status = linear_open(gemm, up, 1, LINEAR_STORE, &out->up, err);
+        status = linear_open(set, up, 1, GEMM_STORE, &out->up, err);
     if (status == STATUS_OK)
-        status = linear_open(gemm, down, 1, LINEAR_ADD, &out->down, err);
+        status = linear_open(set, down, 1, GEMM_ADD, &out->down, err);
     if (status == STATUS_OK)
         status = norm_open(kernels, &weights->attention_norm, config->norm_eps,
                            &out->attention_norm, err);
@@ -49,12 +49,12 @@ void encoder_layer_close(struct encoder_layer *layer) {
 /* What follows attention, for up to GEMM_ROWS_MAX rows: hidden and context [rows, H]. */
 static void block_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
                       const float *context, uint32_t rows, float *hidden) {
-    linear_run(layer->attention_output, scratch->gemm, context, rows, hidden);
+    linear_run(layer->attention_output, scratch->linear, context, rows, hidden);
     norm_run(&layer->attention_norm, hidden, rows);
-    linear_run(layer->up, scratch->gemm, hidden, rows, scratch->up);
+    linear_run(layer->up, scratch->linear, hidden, rows, scratch->up);
     layer->kernels->activate(layer->activation, scratch->up,
                              (size_t)rows * layer->intermediate_size);
-    linear_run(layer->down, scratch->gemm, scratch->up, rows, hidden);
+    linear_run(layer->down, scratch->linear, scratch->up, rows, hidden);
     norm_run(&layer->output_norm, hidden, rows);
 }
 
@@ -62,7 +62,7 @@ void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_s
                        const uint32_t *starts, uint32_t rows, float *hidden) {
     const uint32_t tokens = starts[rows];
     const size_t width = layer->hidden_size;
-    linear_run(layer->qkv, scratch->gemm, hidden, tokens, scratch->qkv);
+    linear_run(layer->qkv, scratch->linear, hidden, tokens, scratch->qkv);
     for (uint32_t b = 0; b < rows; b++) {
         const uint32_t start = starts[b], length = starts[b + 1] - start;
         attention_run(&layer->attention, scratch->qkv + 3 * width * start, length, length,

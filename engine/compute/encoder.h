@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "engine/compute/attention.h"
-#include "engine/compute/gemm.h"
+#include "engine/compute/linear.h"
 #include "engine/compute/norm.h"
 
 struct encoder_layer {
@@ -30,11 +30,11 @@ struct encoder_scratch {
     float *context;   /* [N max, H] */
     float *up;        /* [GEMM_ROWS_MAX, I] */
     float *attention; /* attention_scratch_floats() */
-    struct gemm_scratch *gemm;
+    struct linear_scratch *linear;
 };
 
 /* Errors: NO_MEMORY, INTERNAL; on failure `out` holds nothing. */
-enum status encoder_layer_open(struct gemm *gemm, const struct kernels *kernels,
+enum status encoder_layer_open(struct linear_set *set, const struct kernels *kernels,
                                const struct model_config *config,
                                const struct layer_weights *weights, struct encoder_layer *out,
                                struct error *err);

@@ -1,10 +1,6 @@
-/* gemm.c: shapes with their primitives, packed weights, and running them. Sees oneDNN 2.6 to 3.x.
- *
- * Once open, a gemm and its linears are only read. What oneDNN changes while it runs (memory
- * handles, scratchpad, stream) is in the thread's gemm_scratch. */
+/* gemm.c: oneDNN's objects: layouts, primitives, packed weights, one thread's memory objects. */
 #include "engine/compute/gemm.h"
 
-#include <math.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +9,6 @@
 
 /* libgomp's or libomp's; oneDNN brings the library, but not every compiler its header. */
 extern void omp_set_num_threads(int count);
-
-enum { COUNTS = 7, SCRATCHPAD_ALIGN = 64 };
 
 /* A memory layout: a struct in oneDNN 2, an object in oneDNN 3. */
 #if DNNL_VERSION_MAJOR >= 3
@@ -86,36 +80,28 @@ static dnnl_status_t append_sum(dnnl_post_ops_t ops) {
             goto done;                                                                             \
     } while (0)
 
-/* One row count of a shape. */
 struct block {
-    dnnl_primitive_t primitive; /* NULL: this count is not used */
+    dnnl_primitive_t primitive; /* NULL: not made */
     layout x, y, scratchpad;
-    bool has_layouts;
-    bool reference_code; /* oneDNN has no fast path for it */
-};
-
-struct shape {
-    struct shape *next;
-    uint32_t index, inputs, outputs;
-    enum linear_mode mode;
-    bool has_layouts;
-    layout weights, bias;
-    struct block blocks[COUNTS]; /* of 2^i rows */
-    uint32_t counts;             /* mask of those in use */
+    bool has_layouts, fast;
 };
 
 struct gemm {
     dnnl_engine_t engine;
-    const struct kernels *kernels;
-    uint32_t counts_mask, shapes_count;
-    struct shape *shapes;
 };
 
-struct linear {
-    const struct shape *shape;
-    float *weights, *bias;
-    dnnl_memory_t weights_memory, bias_memory;
-    size_t weights_bytes;
+struct gemm_shape {
+    uint32_t inputs, outputs;
+    bool has_layouts;
+    layout weights, bias;
+    struct block blocks[GEMM_BLOCKS];
+};
+
+struct gemm_weights {
+    const struct gemm_shape *shape;
+    float *packed, *bias;
+    dnnl_memory_t packed_memory, bias_memory;
+    size_t packed_bytes;
 };
 
 /* Memory objects of one block for one thread. */
@@ -125,10 +111,9 @@ struct block_memory {
 
 struct gemm_scratch {
     dnnl_stream_t stream;
-    struct block_memory (*memory)[COUNTS]; /* by shape */
+    struct block_memory (*memory)[GEMM_BLOCKS]; /* by shape */
     uint32_t shapes_count;
-    void *scratchpad;
-    float *pad_x, *pad_y; /* [GEMM_ROWS_MAX, widest input or output] */
+    void *scratchpad; /* of the block that needs most */
 };
 
 static enum status to_status(dnnl_status_t result, struct error *err) {
@@ -139,12 +124,8 @@ static enum status to_status(dnnl_status_t result, struct error *err) {
     return error_set(err, STATUS_INTERNAL, "oneDNN answers with status %d", (int)result);
 }
 
-static float *floats_alloc(size_t rows, size_t columns) {
-    size_t count, bytes;
-    if (!size_multiply(rows, columns, &count) || !size_multiply(count, sizeof(float), &bytes) ||
-        !size_add(bytes, 63, &bytes))
-        return NULL;
-    return aligned_alloc(64, bytes & ~(size_t)63);
+static void *aligned_bytes(size_t bytes) {
+    return size_add(bytes, 64, &bytes) ? aligned_alloc(64, bytes & ~(size_t)63) : NULL;
 }
 
 /* oneDNN takes inputs and outputs by the same pointer type. */
@@ -152,65 +133,38 @@ static void *handle_of(const float *data) {
     return (void *)(uintptr_t)data;
 }
 
-enum status gemm_open(enum gemm_dtype dtype, const struct kernels *kernels, uint32_t counts_mask,
-                      struct gemm **out, struct error *err) {
+enum status gemm_open(enum gemm_dtype dtype, struct gemm **out, struct error *err) {
     *out = NULL;
-    if (dtype != GEMM_F32 || !(counts_mask & GEMM_ROWS_MAX))
-        return error_set(err, STATUS_INTERNAL, "matrix products of this kind are not built");
+    if (dtype != GEMM_F32)
+        return error_set(err, STATUS_INTERNAL, "matrix products of dtype %d are not built",
+                         (int)dtype);
     struct gemm *gemm = calloc(1, sizeof *gemm);
     if (!gemm)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for matrix products");
-    gemm->kernels = kernels;
-    gemm->counts_mask = counts_mask;
+        return to_status(dnnl_out_of_memory, err);
     omp_set_num_threads(1);
-    enum status status = to_status(dnnl_engine_create(&gemm->engine, dnnl_cpu, 0), err);
-    if (status == STATUS_OK)
+    dnnl_status_t result = dnnl_engine_create(&gemm->engine, dnnl_cpu, 0);
+    if (result == dnnl_success)
         *out = gemm;
     else
-        gemm_close(gemm);
-    return status;
-}
-
-static void shape_free(struct shape *shape) {
-    if (!shape)
-        return;
-    for (int i = 0; i < COUNTS; i++) {
-        struct block *block = &shape->blocks[i];
-        if (block->primitive)
-            dnnl_primitive_destroy(block->primitive);
-        if (block->has_layouts) {
-            layout_free(&block->scratchpad);
-            layout_free(&block->y);
-            layout_free(&block->x);
-        }
-    }
-    if (shape->has_layouts) {
-        layout_free(&shape->bias);
-        layout_free(&shape->weights);
-    }
-    free(shape);
+        free(gemm);
+    return to_status(result, err);
 }
 
 void gemm_close(struct gemm *gemm) {
     if (!gemm)
         return;
-    for (struct shape *shape = gemm->shapes, *next; shape; shape = next) {
-        next = shape->next;
-        shape_free(shape);
-    }
-    if (gemm->engine)
-        dnnl_engine_destroy(gemm->engine);
+    dnnl_engine_destroy(gemm->engine);
     free(gemm);
 }
 
-static dnnl_status_t attributes_create(enum linear_mode mode, dnnl_primitive_attr_t *out) {
+static dnnl_status_t attributes_create(enum gemm_mode mode, dnnl_primitive_attr_t *out) {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t ops = NULL;
     dnnl_status_t result;
     TRY(dnnl_primitive_attr_create(&attr));
     TRY(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
     TRY(dnnl_post_ops_create(&ops));
-    if (mode == LINEAR_ADD)
+    if (mode == GEMM_ADD)
         TRY(append_sum(ops));
     TRY(dnnl_primitive_attr_set_post_ops(attr, ops));
 done:
@@ -225,7 +179,7 @@ done:
 }
 
 /* Makes the primitive of 2^index rows. The largest, made first, chooses the weights' layout. */
-static dnnl_status_t block_init(struct shape *shape, dnnl_engine_t engine, int index,
+static dnnl_status_t block_init(struct gemm_shape *shape, dnnl_engine_t engine, int index,
                                 dnnl_primitive_attr_t attr) {
     struct block *block = &shape->blocks[index];
     const int64_t rows = (int64_t)1 << index, in = shape->inputs, out = shape->outputs;
@@ -247,7 +201,7 @@ static dnnl_status_t block_init(struct shape *shape, dnnl_engine_t engine, int i
     TRY(layout_query(desc, dnnl_query_scratchpad_md, &scratchpad));
     const char *code = "";
     TRY(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &code));
-    block->reference_code = strstr(code, "ref") != NULL;
+    block->fast = strstr(code, "ref") == NULL;
     block->x = x;
     block->y = y;
     block->scratchpad = scratchpad;
@@ -262,6 +216,143 @@ done:
     if (desc)
         dnnl_primitive_desc_destroy(desc);
     return result;
+}
+
+enum status gemm_shape_open(const struct gemm *gemm, uint32_t inputs, uint32_t outputs,
+                            enum gemm_mode mode, uint32_t blocks, struct gemm_shape **out,
+                            struct error *err) {
+    *out = NULL;
+    struct gemm_shape *shape = calloc(1, sizeof *shape);
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t result = dnnl_out_of_memory;
+    if (!shape)
+        return to_status(result, err);
+    shape->inputs = inputs;
+    shape->outputs = outputs;
+    TRY(attributes_create(mode, &attr));
+    for (int i = GEMM_BLOCKS - 1; i >= 0; i--) {
+        if (i == GEMM_BLOCKS - 1 || (blocks >> i & 1))
+            TRY(block_init(shape, gemm->engine, i, attr));
+    }
+done:
+    if (attr)
+        dnnl_primitive_attr_destroy(attr);
+    if (result == dnnl_success)
+        *out = shape;
+    else
+        gemm_shape_close(shape);
+    return to_status(result, err);
+}
+
+void gemm_shape_close(struct gemm_shape *shape) {
+    if (!shape)
+        return;
+    for (int i = 0; i < GEMM_BLOCKS; i++) {
+        struct block *block = &shape->blocks[i];
+        if (block->primitive)
+            dnnl_primitive_destroy(block->primitive);
+        if (block->has_layouts) {
+            layout_free(&block->scratchpad);
+            layout_free(&block->y);
+            layout_free(&block->x);
+        }
+    }
+    if (shape->has_layouts) {
+        layout_free(&shape->bias);
+        layout_free(&shape->weights);
+    }
+    free(shape);
+}
+
+uint32_t gemm_shape_get_blocks(const struct gemm_shape *shape) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < GEMM_BLOCKS; i++)
+        mask |= (uint32_t)(shape->blocks[i].primitive != NULL) << i;
+    return mask;
+}
+
+uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < GEMM_BLOCKS; i++)
+        mask |= (uint32_t)(shape->blocks[i].primitive && shape->blocks[i].fast) << i;
+    return mask;
+}
+
+enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
+                              struct gemm_weights **out, struct error *err) {
+    *out = NULL;
+    struct gemm_weights *weights = calloc(1, sizeof *weights);
+    dnnl_status_t result = dnnl_out_of_memory;
+    if (!weights)
+        return to_status(result, err);
+    weights->shape = shape;
+    weights->packed_bytes = dnnl_memory_desc_get_size(LAYOUT(shape->weights));
+    weights->packed = aligned_bytes(weights->packed_bytes);
+    weights->bias = aligned_bytes(shape->outputs * sizeof(float));
+    if (!weights->packed || !weights->bias)
+        goto done;
+    memset(weights->bias, 0, shape->outputs * sizeof(float));
+    TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine,
+                           weights->packed));
+    TRY(dnnl_memory_create(&weights->bias_memory, LAYOUT(shape->bias), gemm->engine,
+                           weights->bias));
+done:
+    if (result == dnnl_success)
+        *out = weights;
+    else
+        gemm_weights_close(weights);
+    return to_status(result, err);
+}
+
+void gemm_weights_close(struct gemm_weights *weights) {
+    if (!weights)
+        return;
+    if (weights->bias_memory)
+        dnnl_memory_destroy(weights->bias_memory);
+    if (weights->packed_memory)
+        dnnl_memory_destroy(weights->packed_memory);
+    free(weights->bias);
+    free(weights->packed);
+    free(weights);
+}
+
+enum status gemm_weights_pack(const struct gemm *gemm, struct gemm_weights *weights,
+                              const float *wide, struct error *err) {
+    const struct gemm_shape *shape = weights->shape;
+    layout source = {0};
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t reorder = NULL;
+    dnnl_memory_t memory = NULL;
+    dnnl_stream_t stream = NULL;
+    dnnl_status_t result;
+    TRY(layout_init(&source, shape->inputs, shape->outputs, dnnl_ba));
+    TRY(dnnl_memory_create(&memory, LAYOUT(source), gemm->engine, handle_of(wide)));
+    TRY(dnnl_reorder_primitive_desc_create(&desc, LAYOUT(source), gemm->engine,
+                                           LAYOUT(shape->weights), gemm->engine, NULL));
+    TRY(dnnl_primitive_create(&reorder, desc));
+    TRY(dnnl_stream_create(&stream, gemm->engine, dnnl_stream_default_flags));
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, memory}, {DNNL_ARG_TO, weights->packed_memory}};
+    TRY(dnnl_primitive_execute(reorder, stream, 2, args));
+    TRY(dnnl_stream_wait(stream));
+done:
+    if (stream)
+        dnnl_stream_destroy(stream);
+    if (reorder)
+        dnnl_primitive_destroy(reorder);
+    if (desc)
+        dnnl_primitive_desc_destroy(desc);
+    if (memory)
+        dnnl_memory_destroy(memory);
+    layout_free(&source);
+    return to_status(result, err);
+}
+
+float *gemm_weights_get_bias(struct gemm_weights *weights) {
+    return weights->bias;
+}
+
+uint64_t gemm_weights_get_bytes(const struct gemm_weights *weights) {
+    return weights->packed_bytes + weights->shape->outputs * sizeof(float);
 }
 
 static void block_memory_free(struct block_memory *memory) {
@@ -284,289 +375,34 @@ done:
     return result;
 }
 
-static dnnl_status_t block_run(const struct block *block, const struct block_memory *memory,
-                               const struct linear *linear, dnnl_stream_t stream, const float *x,
-                               float *y) {
-    dnnl_status_t result;
-    TRY(dnnl_memory_set_data_handle(memory->x, handle_of(x)));
-    TRY(dnnl_memory_set_data_handle(memory->y, y));
-    dnnl_exec_arg_t args[] = {
-        {DNNL_ARG_SRC, memory->x},  {DNNL_ARG_WEIGHTS, linear->weights_memory},
-        {DNNL_ARG_DST, memory->y},  {DNNL_ARG_BIAS, linear->bias_memory},
-        {DNNL_ARG_SCRATCHPAD, memory->scratchpad},
-    };
-    TRY(dnnl_primitive_execute(block->primitive, stream, sizeof args / sizeof *args, args));
-    TRY(dnnl_stream_wait(stream));
-done:
-    return result;
-}
-
-/* Fills with numbers in [-1, 1) whose sums round differently in different orders. */
-static void fill_random(float *out, size_t count, uint32_t seed) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t x = (uint32_t)i * 2654435761u + seed;
-        x ^= x >> 15;
-        x *= 0x2C1B3C6Du;
-        x ^= x >> 13;
-        out[i] = (float)(int32_t)x * 0x1p-31f;
-    }
-}
-
-/* Runs the block on rows first, first + 1, ... (around `rows_total`) of x and of what y holds
- * before, given as y_before. */
-static dnnl_status_t test_run(const struct shape *shape, int index, const struct linear *linear,
-                              struct gemm_scratch *scratch, const float *x, const float *y_before,
-                              size_t first, size_t rows_total, float *y) {
-    const size_t rows = (size_t)1 << index, in = shape->inputs, out = shape->outputs;
-    for (size_t r = 0; r < rows; r++) {
-        size_t from = (r + first) % rows_total;
-        memcpy(scratch->pad_x + r * in, x + from * in, in * sizeof *x);
-        memcpy(y + r * out, y_before + from * out, out * sizeof *y);
-    }
-    return block_run(&shape->blocks[index], &scratch->memory[shape->index][index], linear,
-                     scratch->stream, scratch->pad_x, y);
-}
-
-/* The self-test on random weights. The reference is the largest count whose rows all go through
- * the same arithmetic: shifting the rows by one shifts the results. Every smaller count must give
- * the reference's bits. */
-static dnnl_status_t shape_test(struct shape *shape, const struct linear *linear,
-                                struct gemm_scratch *scratch) {
-    const size_t in = shape->inputs, out = shape->outputs, row_bytes = out * sizeof(float);
-    float *x = floats_alloc(GEMM_ROWS_MAX, in), *before = floats_alloc(GEMM_ROWS_MAX, out);
-    float *expected = floats_alloc(GEMM_ROWS_MAX, out), *y = floats_alloc(GEMM_ROWS_MAX, out);
-    dnnl_status_t result = dnnl_out_of_memory;
-    uint32_t usable = 0;
-    if (!x || !before || !expected || !y)
-        goto done;
-    fill_random(x, GEMM_ROWS_MAX * in, 1);
-    fill_random(before, GEMM_ROWS_MAX * out, 2);
-    for (int i = COUNTS - 1; i >= 0; i--) {
-        const size_t rows = (size_t)1 << i;
-        if (!shape->blocks[i].primitive || (usable && shape->blocks[i].reference_code))
-            continue;
-        if (!usable) {
-            TRY(test_run(shape, i, linear, scratch, x, before, 0, rows, expected));
-            TRY(test_run(shape, i, linear, scratch, x, before, 1, rows, y));
-            if (memcmp(y, expected + out, (rows - 1) * row_bytes) != 0 ||
-                memcmp(y + (rows - 1) * out, expected, row_bytes) != 0)
-                continue;
-        } else {
-            TRY(test_run(shape, i, linear, scratch, x, before, 0, rows, y));
-            if (memcmp(y, expected, rows * row_bytes) != 0)
-                continue;
-        }
-        usable |= (uint32_t)1 << i;
-    }
-    shape->counts = usable;
-    result = usable ? dnnl_success : dnnl_unimplemented;
-done:
-    free(y);
-    free(expected);
-    free(before);
-    free(x);
-    return result;
-}
-
-static void linear_free(struct linear *linear) {
-    if (!linear)
-        return;
-    if (linear->bias_memory)
-        dnnl_memory_destroy(linear->bias_memory);
-    if (linear->weights_memory)
-        dnnl_memory_destroy(linear->weights_memory);
-    free(linear->bias);
-    free(linear->weights);
-    free(linear);
-}
-
-static dnnl_status_t linear_init(const struct gemm *gemm, const struct shape *shape,
-                                 struct linear **out) {
-    struct linear *linear = calloc(1, sizeof *linear);
-    dnnl_status_t result = dnnl_out_of_memory;
-    if (!linear)
-        return result;
-    linear->shape = shape;
-    linear->weights_bytes = dnnl_memory_desc_get_size(LAYOUT(shape->weights));
-    linear->weights = floats_alloc(linear->weights_bytes / sizeof(float) + 1, 1);
-    linear->bias = floats_alloc(shape->outputs, 1);
-    if (!linear->weights || !linear->bias)
-        goto done;
-    memset(linear->bias, 0, shape->outputs * sizeof(float));
-    TRY(dnnl_memory_create(&linear->weights_memory, LAYOUT(shape->weights), gemm->engine,
-                           linear->weights));
-    TRY(dnnl_memory_create(&linear->bias_memory, LAYOUT(shape->bias), gemm->engine, linear->bias));
-done:
-    if (result == dnnl_success)
-        *out = linear;
-    else
-        linear_free(linear);
-    return result;
-}
-
-/* Reorders `wide` [out, in] into the linear's layout. */
-static dnnl_status_t linear_pack(const struct gemm *gemm, struct linear *linear, float *wide) {
-    layout source = {0};
-    dnnl_primitive_desc_t desc = NULL;
-    dnnl_primitive_t reorder = NULL;
-    dnnl_memory_t memory = NULL;
-    dnnl_stream_t stream = NULL;
-    dnnl_status_t result;
-    TRY(layout_init(&source, linear->shape->inputs, linear->shape->outputs, dnnl_ba));
-    TRY(dnnl_memory_create(&memory, LAYOUT(source), gemm->engine, wide));
-    TRY(dnnl_reorder_primitive_desc_create(&desc, LAYOUT(source), gemm->engine,
-                                           LAYOUT(linear->shape->weights), gemm->engine, NULL));
-    TRY(dnnl_primitive_create(&reorder, desc));
-    TRY(dnnl_stream_create(&stream, gemm->engine, dnnl_stream_default_flags));
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, memory}, {DNNL_ARG_TO, linear->weights_memory}};
-    TRY(dnnl_primitive_execute(reorder, stream, 2, args));
-    TRY(dnnl_stream_wait(stream));
-done:
-    if (stream)
-        dnnl_stream_destroy(stream);
-    if (reorder)
-        dnnl_primitive_destroy(reorder);
-    if (desc)
-        dnnl_primitive_desc_destroy(desc);
-    if (memory)
-        dnnl_memory_destroy(memory);
-    layout_free(&source);
-    return result;
-}
-
-/* Finds the shape, or makes its primitives and tests them with random weights in `wide`. */
-static enum status shape_find(struct gemm *gemm, uint32_t inputs, uint32_t outputs,
-                              enum linear_mode mode, float *wide, const struct shape **out,
-                              struct error *err) {
-    for (struct shape *s = gemm->shapes; s; s = s->next) {
-        if (s->inputs == inputs && s->outputs == outputs && s->mode == mode) {
-            *out = s;
-            return STATUS_OK;
-        }
-    }
-    struct shape *shape = calloc(1, sizeof *shape);
-    struct linear *linear = NULL;
-    struct gemm_scratch *scratch = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    enum status status = STATUS_OK;
-    dnnl_status_t result = dnnl_out_of_memory;
-    if (!shape)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for matrix products");
-    shape->index = gemm->shapes_count++;
-    shape->inputs = inputs;
-    shape->outputs = outputs;
-    shape->mode = mode;
-    shape->next = gemm->shapes;
-    gemm->shapes = shape;
-    TRY(attributes_create(mode, &attr));
-    for (int i = COUNTS - 1; i >= 0; i--) {
-        if (gemm->counts_mask >> i & 1)
-            TRY(block_init(shape, gemm->engine, i, attr));
-    }
-    fill_random(wide, (size_t)inputs * outputs, 3);
-    TRY(linear_init(gemm, shape, &linear));
-    TRY(linear_pack(gemm, linear, wide));
-    status = gemm_scratch_open(gemm, &scratch, err);
-    if (status == STATUS_OK)
-        TRY(shape_test(shape, linear, scratch));
-done:
-    gemm_scratch_close(scratch);
-    linear_free(linear);
-    if (attr)
-        dnnl_primitive_attr_destroy(attr);
-    *out = shape;
-    return status == STATUS_OK ? to_status(result, err) : status;
-}
-
-enum status linear_open(struct gemm *gemm, const struct linear_weights *const *weights,
-                        uint32_t count, enum linear_mode mode, struct linear **out,
-                        struct error *err) {
-    *out = NULL;
-    const uint32_t inputs = (uint32_t)weights[0]->weight.shape[1];
-    uint32_t outputs = 0;
-    for (uint32_t i = 0; i < count; i++)
-        outputs += (uint32_t)weights[i]->weight.shape[0];
-    float *wide = floats_alloc(outputs, inputs);
-    if (!wide)
-        return error_set(err, STATUS_NO_MEMORY, "no memory to pack weights");
-    const struct shape *shape = NULL;
-    struct linear *linear = NULL;
-    enum status status = shape_find(gemm, inputs, outputs, mode, wide, &shape, err);
-    if (status == STATUS_OK)
-        status = to_status(linear_init(gemm, shape, &linear), err);
-    if (status != STATUS_OK)
-        goto done;
-    size_t row = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct tensor *weight = &weights[i]->weight, *bias = &weights[i]->bias;
-        const size_t rows = (size_t)weight->shape[0];
-        gemm->kernels->widen(weight->type, weight->data, rows * inputs, wide + row * inputs);
-        if (bias->name)
-            gemm->kernels->widen(bias->type, bias->data, rows, linear->bias + row);
-        row += rows;
-    }
-    status = to_status(linear_pack(gemm, linear, wide), err);
-done:
-    free(wide);
-    if (status == STATUS_OK)
-        *out = linear;
-    else
-        linear_free(linear);
-    return status;
-}
-
-void linear_close(struct linear *linear) {
-    linear_free(linear);
-}
-
-uint32_t linear_get_inputs(const struct linear *linear) {
-    return linear->shape->inputs;
-}
-
-uint32_t linear_get_outputs(const struct linear *linear) {
-    return linear->shape->outputs;
-}
-
-uint64_t linear_get_bytes(const struct linear *linear) {
-    return linear->weights_bytes + linear->shape->outputs * sizeof(float);
-}
-
-uint32_t linear_get_counts(const struct linear *linear) {
-    return linear->shape->counts;
-}
-
-enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_scratch **out,
-                              struct error *err) {
+enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_shape *const *shapes,
+                              uint32_t count, struct gemm_scratch **out, struct error *err) {
     *out = NULL;
     omp_set_num_threads(1);
     struct gemm_scratch *scratch = calloc(1, sizeof *scratch);
     dnnl_status_t result = dnnl_out_of_memory;
     if (!scratch)
         return to_status(result, err);
-    size_t scratchpad_bytes = SCRATCHPAD_ALIGN, inputs = 0, outputs = 0;
-    for (const struct shape *s = gemm->shapes; s; s = s->next) {
-        inputs = s->inputs > inputs ? s->inputs : inputs;
-        outputs = s->outputs > outputs ? s->outputs : outputs;
-        for (int i = 0; i < COUNTS; i++) {
-            if (!s->blocks[i].has_layouts)
-                continue;
-            size_t bytes = dnnl_memory_desc_get_size(LAYOUT(s->blocks[i].scratchpad));
-            scratchpad_bytes = bytes > scratchpad_bytes ? bytes : scratchpad_bytes;
+    size_t bytes_max = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        for (int i = 0; i < GEMM_BLOCKS; i++) {
+            const struct block *block = &shapes[s]->blocks[i];
+            size_t bytes = block->primitive ? dnnl_memory_desc_get_size(LAYOUT(block->scratchpad))
+                                            : 0;
+            bytes_max = bytes > bytes_max ? bytes : bytes_max;
         }
     }
-    scratch->shapes_count = gemm->shapes_count;
-    scratch->memory = calloc(gemm->shapes_count + 1, sizeof *scratch->memory);
-    scratch->scratchpad = floats_alloc(scratchpad_bytes / sizeof(float) + 1, 1);
-    scratch->pad_x = floats_alloc(GEMM_ROWS_MAX, inputs + 1);
-    scratch->pad_y = floats_alloc(GEMM_ROWS_MAX, outputs + 1);
-    if (!scratch->memory || !scratch->scratchpad || !scratch->pad_x || !scratch->pad_y)
+    scratch->shapes_count = count;
+    scratch->memory = calloc((size_t)count + 1, sizeof *scratch->memory);
+    scratch->scratchpad = aligned_bytes(bytes_max);
+    if (!scratch->memory || !scratch->scratchpad)
         goto done;
     TRY(dnnl_stream_create(&scratch->stream, gemm->engine, dnnl_stream_default_flags));
-    for (const struct shape *s = gemm->shapes; s; s = s->next) {
-        for (int i = 0; i < COUNTS; i++) {
-            if (s->blocks[i].has_layouts)
-                TRY(block_memory_init(&s->blocks[i], gemm->engine, scratch->scratchpad,
-                                      &scratch->memory[s->index][i]));
+    for (uint32_t s = 0; s < count; s++) {
+        for (int i = 0; i < GEMM_BLOCKS; i++) {
+            if (shapes[s]->blocks[i].primitive)
+                TRY(block_memory_init(&shapes[s]->blocks[i], gemm->engine, scratch->scratchpad,
+                                      &scratch->memory[s][i]));
         }
     }
 done:
@@ -581,54 +417,30 @@ void gemm_scratch_close(struct gemm_scratch *scratch) {
     if (!scratch)
         return;
     for (uint32_t s = 0; scratch->memory && s < scratch->shapes_count; s++) {
-        for (int i = 0; i < COUNTS; i++)
+        for (int i = 0; i < GEMM_BLOCKS; i++)
             block_memory_free(&scratch->memory[s][i]);
     }
     if (scratch->stream)
         dnnl_stream_destroy(scratch->stream);
-    free(scratch->pad_y);
-    free(scratch->pad_x);
     free(scratch->scratchpad);
     free(scratch->memory);
     free(scratch);
 }
 
-/* A product that oneDNN refuses to run must not pass for a result: its rows become NaN, which the
- * end of the pipeline reports. */
-static void run_count(const struct linear *linear, struct gemm_scratch *scratch, int index,
-                      const float *x, float *y) {
-    const struct shape *shape = linear->shape;
-    if (block_run(&shape->blocks[index], &scratch->memory[shape->index][index], linear,
-                  scratch->stream, x, y) == dnnl_success)
-        return;
-    for (size_t i = 0; i < (size_t)shape->outputs << index; i++)
-        y[i] = NAN;
-}
-
-/* Fewer rows than the least count in use: they are followed by zeros. */
-static void run_padded(const struct linear *linear, struct gemm_scratch *scratch, const float *x,
-                       uint32_t rows, float *y) {
-    const size_t in = linear->shape->inputs, out = linear->shape->outputs;
-    const int index = __builtin_ctz(linear->shape->counts);
-    const size_t padded = (size_t)1 << index;
-    memcpy(scratch->pad_x, x, rows * in * sizeof *x);
-    memset(scratch->pad_x + rows * in, 0, (padded - rows) * in * sizeof *x);
-    memcpy(scratch->pad_y, y, rows * out * sizeof *y);
-    memset(scratch->pad_y + rows * out, 0, (padded - rows) * out * sizeof *y);
-    run_count(linear, scratch, index, scratch->pad_x, scratch->pad_y);
-    memcpy(y, scratch->pad_y, rows * out * sizeof *y);
-}
-
-void linear_run(const struct linear *linear, struct gemm_scratch *scratch, const float *x,
-                uint32_t rows, float *y) {
-    const size_t in = linear->shape->inputs, out = linear->shape->outputs;
-    for (int i = COUNTS - 1; i >= 0; i--) {
-        const uint32_t count = (uint32_t)1 << i;
-        if (!(linear->shape->counts & count))
-            continue;
-        for (; rows >= count; rows -= count, x += count * in, y += count * out)
-            run_count(linear, scratch, i, x, y);
-    }
-    if (rows > 0)
-        run_padded(linear, scratch, x, rows, y);
+bool gemm_run(const struct gemm_weights *weights, struct gemm_scratch *scratch,
+              uint32_t shape_index, uint32_t block, const float *x, float *y) {
+    const struct block_memory *memory = &scratch->memory[shape_index][block];
+    dnnl_status_t result;
+    TRY(dnnl_memory_set_data_handle(memory->x, handle_of(x)));
+    TRY(dnnl_memory_set_data_handle(memory->y, y));
+    dnnl_exec_arg_t args[] = {
+        {DNNL_ARG_SRC, memory->x}, {DNNL_ARG_WEIGHTS, weights->packed_memory},
+        {DNNL_ARG_DST, memory->y}, {DNNL_ARG_BIAS, weights->bias_memory},
+        {DNNL_ARG_SCRATCHPAD, memory->scratchpad},
+    };
+    TRY(dnnl_primitive_execute(weights->shape->blocks[block].primitive, scratch->stream,
+                               sizeof args / sizeof *args, args));
+    TRY(dnnl_stream_wait(scratch->stream));
+done:
+    return result == dnnl_success;
 }

@@ -1,15 +1,12 @@
-/* gemm.h: matrix products y[N, out] = x[N, in] * W^T + b over weights packed once. The one thin
- * wrapper over oneDNN.
+/* gemm.h: the one thin wrapper over oneDNN 2.6 to 3.x: y[N, out] = x[N, in] * W^T + b for fixed
+ * row counts N = 1, 2, 4, ... 64, over weights packed once. linear.h cuts any N into such blocks.
  *
- * N rows are cut into blocks of fixed row counts (64, 32, ... 1), for each of which a primitive is
- * made at open and shared by all linears of the same shape and all threads. At open a self-test
- * makes sure that a row's bits depend neither on the row count nor on the row's place; counts that
- * break this on a CPU are not used, and rows that no other count can take are padded. So the same
- * row gives the same bytes whatever is packed beside it.
+ * A shape holds the primitives; all weights of that shape share them, and so do all threads. Once
+ * open, shapes and weights are only read; what oneDNN changes while it runs (memory handles,
+ * scratchpad, stream) is in each thread's own gemm_scratch.
  *
- * oneDNN uses OpenMP and blocks for the thread count that it sees; gemm_open() and
- * gemm_scratch_open() set it to 1 for the calling thread. Open on one thread; run from any thread
- * with a scratch that was opened on it. */
+ * oneDNN uses OpenMP and blocks for the thread count it sees; gemm_open() and gemm_scratch_open()
+ * set it to 1 for the calling thread. Open on one thread. */
 #ifndef BERTD_COMPUTE_GEMM_H
 #define BERTD_COMPUTE_GEMM_H
 
@@ -18,50 +15,58 @@
 #include <stdint.h>
 
 #include "engine/base/status.h"
-#include "engine/compute/kernels.h"
-#include "engine/model/model.h"
 
 enum gemm_dtype { GEMM_F32 };
 
-struct gemm;         /* engine and primitives by shape */
-struct gemm_scratch; /* one thread's stream, memory objects and scratchpad */
-struct linear;       /* packed weights [out, in] and bias [out] */
+/* ADD: y += x * W^T + b, for residual sums. */
+enum gemm_mode { GEMM_STORE, GEMM_ADD };
 
-/* What becomes of y. ADD: y += x * W^T + b, for residual sums. */
-enum linear_mode { LINEAR_STORE, LINEAR_ADD };
+enum {
+    GEMM_BLOCKS = 7, /* block i has 2^i rows */
+    GEMM_ROWS_MAX = 1 << (GEMM_BLOCKS - 1),
+    GEMM_ALL_BLOCKS = (1 << GEMM_BLOCKS) - 1,
+};
 
-/* `counts_mask` bit i allows blocks of 2^i rows (i = 0..6); GEMM_ALL_COUNTS in normal use, fewer
- * for tests. Bit 6 must be set. Error: INTERNAL, NO_MEMORY. */
-enum { GEMM_ALL_COUNTS = 0x7F, GEMM_ROWS_MAX = 64 };
-enum status gemm_open(enum gemm_dtype dtype, const struct kernels *kernels, uint32_t counts_mask,
-                      struct gemm **out, struct error *err);
+struct gemm;
+struct gemm_shape;
+struct gemm_weights;
+struct gemm_scratch;
 
-/* All linears and scratches of it must be closed before. NULL is allowed. */
+/* Error: INTERNAL, NO_MEMORY. */
+enum status gemm_open(enum gemm_dtype dtype, struct gemm **out, struct error *err);
 void gemm_close(struct gemm *gemm);
 
-/* Packs `count` (1..3) weights with the same input width as one product: their outputs side by
- * side. An absent bias counts as zeros. The tensors are not needed afterwards.
- * Errors: NO_MEMORY, INTERNAL. */
-enum status linear_open(struct gemm *gemm, const struct linear_weights *const *weights,
-                        uint32_t count, enum linear_mode mode, struct linear **out,
-                        struct error *err);
-void linear_close(struct linear *linear);
+/* Bit i of `blocks` asks for the block of 2^i rows; the largest is always made, since it chooses
+ * the layout of the weights. Errors: INTERNAL, NO_MEMORY. */
+enum status gemm_shape_open(const struct gemm *gemm, uint32_t inputs, uint32_t outputs,
+                            enum gemm_mode mode, uint32_t blocks, struct gemm_shape **out,
+                            struct error *err);
+void gemm_shape_close(struct gemm_shape *shape);
 
-uint32_t linear_get_inputs(const struct linear *linear);
-uint32_t linear_get_outputs(const struct linear *linear);
-uint64_t linear_get_bytes(const struct linear *linear); /* of packed weights and bias */
+/* Blocks that were made, and of them those for which oneDNN has more than its reference code. */
+uint32_t gemm_shape_get_blocks(const struct gemm_shape *shape);
+uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape);
 
-/* Row counts that passed the self-test for this linear's shape, as a mask like counts_mask. */
-uint32_t linear_get_counts(const struct linear *linear);
+/* Room for packed weights, undefined, and a bias of zeros. Error: NO_MEMORY, INTERNAL. */
+enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
+                              struct gemm_weights **out, struct error *err);
+void gemm_weights_close(struct gemm_weights *weights);
 
-/* For all linears that are open now; one opened later needs a new scratch. The calling thread is
- * the one that will use it. Errors: NO_MEMORY, INTERNAL. */
-enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_scratch **out,
-                              struct error *err);
+/* Reorders `wide` [out, in], row-major; it is not needed afterwards. Error: INTERNAL, NO_MEMORY. */
+enum status gemm_weights_pack(const struct gemm *gemm, struct gemm_weights *weights,
+                              const float *wide, struct error *err);
+float *gemm_weights_get_bias(struct gemm_weights *weights); /* [out], to be filled */
+uint64_t gemm_weights_get_bytes(const struct gemm_weights *weights);
+
+/* Working memory of one thread for `count` shapes; shape i is called by that index afterwards.
+ * Opened on the thread that uses it. Errors: NO_MEMORY, INTERNAL. */
+enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_shape *const *shapes,
+                              uint32_t count, struct gemm_scratch **out, struct error *err);
 void gemm_scratch_close(struct gemm_scratch *scratch);
 
-/* x [rows, in], y [rows, out], both dense; no row beyond `rows` is read or written. */
-void linear_run(const struct linear *linear, struct gemm_scratch *scratch, const float *x,
-                uint32_t rows, float *y);
+/* One product of 2^block rows: x [2^block, in], y [2^block, out], dense, at any address. False
+ * when oneDNN refuses. */
+bool gemm_run(const struct gemm_weights *weights, struct gemm_scratch *scratch,
+              uint32_t shape_index, uint32_t block, const float *x, float *y);
 
 #endif

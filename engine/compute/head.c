@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-enum status pooler_open(struct gemm *gemm, const struct kernels *kernels,
+enum status pooler_open(struct linear_set *set, const struct kernels *kernels,
                         const struct model_weights *weights, struct pooler *out,
                         struct error *err) {
     const struct linear_weights *dense[] = {&weights->pooler};
     *out = (struct pooler){.kernels = kernels, .function = weights->pooler_function};
-    return linear_open(gemm, dense, 1, LINEAR_STORE, &out->dense, err);
+    return linear_open(set, dense, 1, GEMM_STORE, &out->dense, err);
 }
 
 void pooler_close(struct pooler *pooler) {
@@ -19,7 +19,7 @@ void pooler_close(struct pooler *pooler) {
     *pooler = (struct pooler){0};
 }
 
-void pooler_run(const struct pooler *pooler, struct gemm_scratch *scratch, const uint32_t *starts,
+void pooler_run(const struct pooler *pooler, struct linear_scratch *scratch, const uint32_t *starts,
                 uint32_t rows, float *gathered, float *hidden) {
     const size_t width = linear_get_inputs(pooler->dense);
     for (uint32_t first = 0; first < rows; first += GEMM_ROWS_MAX) {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "engine/compute/gemm.h"
+#include "engine/compute/linear.h"
 
 struct pooler {
     const struct kernels *kernels;
@@ -14,14 +14,14 @@ struct pooler {
 };
 
 /* Errors: NO_MEMORY, INTERNAL. */
-enum status pooler_open(struct gemm *gemm, const struct kernels *kernels,
+enum status pooler_open(struct linear_set *set, const struct kernels *kernels,
                         const struct model_weights *weights, struct pooler *out,
                         struct error *err);
 void pooler_close(struct pooler *pooler);
 
 /* hidden [N, H] -> its first B rows: row b becomes function(dense(row starts[b])). The other rows
  * are lost. `gathered` is scratch [GEMM_ROWS_MAX, H]. */
-void pooler_run(const struct pooler *pooler, struct gemm_scratch *scratch, const uint32_t *starts,
+void pooler_run(const struct pooler *pooler, struct linear_scratch *scratch, const uint32_t *starts,
                 uint32_t rows, float *gathered, float *hidden);
 
 #endif

@@ -1,0 +1,336 @@
+/* linear.c: shapes and their self-test, packing the checkpoint's weights, cutting rows in blocks.
+ */
+#include "engine/compute/linear.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/size.h"
+
+struct shape {
+    uint32_t inputs, outputs;
+    enum gemm_mode mode;
+    uint32_t blocks; /* in use: those that passed the self-test */
+};
+
+struct linear_set {
+    struct gemm *gemm;
+    const struct kernels *kernels;
+    uint32_t blocks; /* allowed */
+    uint32_t shapes_count;
+    struct shape shapes[LINEAR_SHAPES_MAX];
+    struct gemm_shape *gemm_shapes[LINEAR_SHAPES_MAX];
+};
+
+struct linear {
+    const struct shape *shape;
+    uint32_t shape_index;
+    struct gemm_weights *weights;
+};
+
+struct linear_scratch {
+    struct gemm_scratch *gemm;
+    float *pad_x, *pad_y; /* [GEMM_ROWS_MAX, widest input or output] */
+};
+
+static enum status no_memory(struct error *err) {
+    return error_set(err, STATUS_NO_MEMORY, "no memory for matrix products");
+}
+
+static float *floats_alloc(size_t rows, size_t columns) {
+    size_t count, bytes;
+    if (!size_multiply(rows, columns, &count) || !size_multiply(count, sizeof(float), &bytes) ||
+        !size_add(bytes, 64, &bytes))
+        return NULL;
+    return aligned_alloc(64, bytes & ~(size_t)63);
+}
+
+enum status linear_set_open(enum gemm_dtype dtype, const struct kernels *kernels, uint32_t blocks,
+                            struct linear_set **out, struct error *err) {
+    *out = NULL;
+    struct linear_set *set = calloc(1, sizeof *set);
+    if (!set)
+        return no_memory(err);
+    set->kernels = kernels;
+    set->blocks = blocks;
+    enum status status = gemm_open(dtype, &set->gemm, err);
+    if (status == STATUS_OK)
+        *out = set;
+    else
+        free(set);
+    return status;
+}
+
+void linear_set_close(struct linear_set *set) {
+    if (!set)
+        return;
+    for (uint32_t i = 0; i < set->shapes_count; i++)
+        gemm_shape_close(set->gemm_shapes[i]);
+    gemm_close(set->gemm);
+    free(set);
+}
+
+/* Numbers in [-1, 1) whose sums round differently in different orders. */
+static void fill_random(float *out, size_t count, uint32_t seed) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t x = (uint32_t)i * 2654435761u + seed;
+        x ^= x >> 15;
+        x *= 0x2C1B3C6Du;
+        x ^= x >> 13;
+        out[i] = (float)(int32_t)x * 0x1p-31f;
+    }
+}
+
+/* What the self-test works with. Row r is x's row r, added to `before`'s row r in GEMM_ADD. */
+struct trial {
+    const struct shape *shape;
+    uint32_t shape_index;
+    const struct gemm_weights *weights;
+    struct gemm_scratch *scratch;
+    float *x, *shifted; /* [GEMM_ROWS_MAX, in] */
+    float *before;      /* [GEMM_ROWS_MAX, out] */
+};
+
+/* Runs a block on rows first, first + 1, ..., turning around at its own row count. */
+static bool trial_run(const struct trial *t, uint32_t block, size_t first, float *y) {
+    const size_t rows = (size_t)1 << block, in = t->shape->inputs, out = t->shape->outputs;
+    for (size_t r = 0; r < rows; r++) {
+        const size_t from = (r + first) % rows;
+        memcpy(t->shifted + r * in, t->x + from * in, in * sizeof *y);
+        memcpy(y + r * out, t->before + from * out, out * sizeof *y);
+    }
+    return gemm_run(t->weights, t->scratch, t->shape_index, block, t->shifted, y);
+}
+
+/* The blocks to use. The reference is the largest whose rows all go through the same arithmetic:
+ * shifting its rows by one shifts its results. A smaller one must give the reference's bits. */
+static uint32_t trial_choose(const struct trial *t, uint32_t made, uint32_t fast, float *expected,
+                             float *y) {
+    const size_t out = t->shape->outputs, row_bytes = out * sizeof *y;
+    uint32_t chosen = 0;
+    for (uint32_t i = GEMM_BLOCKS; i-- > 0;) {
+        const size_t rows = (size_t)1 << i, rest = rows - 1;
+        const uint32_t bit = (uint32_t)1 << i;
+        if (!(made & bit) || (chosen && !(fast & bit)))
+            continue;
+        if (chosen == 0) {
+            if (trial_run(t, i, 0, expected) && trial_run(t, i, 1, y) &&
+                memcmp(y, expected + out, rest * row_bytes) == 0 &&
+                memcmp(y + rest * out, expected, row_bytes) == 0)
+                chosen |= bit;
+        } else if (trial_run(t, i, 0, y) && memcmp(y, expected, rows * row_bytes) == 0) {
+            chosen |= bit;
+        }
+    }
+    return chosen;
+}
+
+/* The self-test, on weights of its own: those of a checkpoint might not be finite. `wide` is
+ * scratch for [out, in]. */
+static enum status shape_test(struct linear_set *set, uint32_t index, float *wide,
+                              struct error *err) {
+    struct shape *shape = &set->shapes[index];
+    struct gemm_shape *gemm_shape = set->gemm_shapes[index];
+    const size_t in = shape->inputs, out = shape->outputs;
+    struct gemm_weights *weights = NULL;
+    struct gemm_scratch *scratch = NULL;
+    float *x = floats_alloc(2 * GEMM_ROWS_MAX, in), *y = floats_alloc(3 * GEMM_ROWS_MAX, out);
+    enum status status = x && y ? gemm_weights_open(set->gemm, gemm_shape, &weights, err)
+                                : no_memory(err);
+    if (status == STATUS_OK) {
+        fill_random(wide, in * out, 1);
+        status = gemm_weights_pack(set->gemm, weights, wide, err);
+    }
+    if (status == STATUS_OK)
+        status = gemm_scratch_open(set->gemm, set->gemm_shapes, index + 1, &scratch, err);
+    if (status != STATUS_OK)
+        goto done;
+    struct trial trial = {
+        .shape = shape,
+        .shape_index = index,
+        .weights = weights,
+        .scratch = scratch,
+        .x = x,
+        .shifted = x + GEMM_ROWS_MAX * in,
+        .before = y,
+    };
+    fill_random(trial.x, GEMM_ROWS_MAX * in, 2);
+    fill_random(trial.before, GEMM_ROWS_MAX * out, 3);
+    shape->blocks = trial_choose(&trial, gemm_shape_get_blocks(gemm_shape) & set->blocks,
+                                 gemm_shape_get_fast_blocks(gemm_shape), y + GEMM_ROWS_MAX * out,
+                                 y + 2 * GEMM_ROWS_MAX * out);
+    if (shape->blocks == 0)
+        status = error_set(err, STATUS_INTERNAL,
+                           "matrix products %zu -> %zu depend on the rows around a row on this CPU",
+                           in, out);
+done:
+    gemm_scratch_close(scratch);
+    gemm_weights_close(weights);
+    free(y);
+    free(x);
+    return status;
+}
+
+/* Finds the shape, or makes and tests it. */
+static enum status shape_find(struct linear_set *set, struct shape want, float *wide,
+                              uint32_t *index, struct error *err) {
+    for (uint32_t i = 0; i < set->shapes_count; i++) {
+        const struct shape *have = &set->shapes[i];
+        if (have->inputs == want.inputs && have->outputs == want.outputs &&
+            have->mode == want.mode) {
+            *index = i;
+            return STATUS_OK;
+        }
+    }
+    const uint32_t i = *index = set->shapes_count;
+    if (i == LINEAR_SHAPES_MAX)
+        return error_set(err, STATUS_UNSUPPORTED, "more than %d shapes of matrix products",
+                         LINEAR_SHAPES_MAX);
+    enum status status = gemm_shape_open(set->gemm, want.inputs, want.outputs, want.mode,
+                                         set->blocks, &set->gemm_shapes[i], err);
+    if (status != STATUS_OK)
+        return status;
+    set->shapes[i] = want;
+    set->shapes_count++;
+    return shape_test(set, i, wide, err);
+}
+
+/* Widens the weights one under the other into `wide` [out, in], and the biases. */
+static void widen_all(const struct kernels *kernels, const struct linear_weights *const *weights,
+                      uint32_t count, size_t inputs, float *wide, float *bias) {
+    size_t row = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tensor *w = &weights[i]->weight, *b = &weights[i]->bias;
+        const size_t rows = (size_t)w->shape[0];
+        kernels->widen(w->type, w->data, rows * inputs, wide + row * inputs);
+        if (b->name)
+            kernels->widen(b->type, b->data, rows, bias + row);
+        row += rows;
+    }
+}
+
+enum status linear_open(struct linear_set *set, const struct linear_weights *const *weights,
+                        uint32_t count, enum gemm_mode mode, struct linear **out,
+                        struct error *err) {
+    *out = NULL;
+    struct shape shape = {.inputs = (uint32_t)weights[0]->weight.shape[1], .mode = mode};
+    for (uint32_t i = 0; i < count; i++)
+        shape.outputs += (uint32_t)weights[i]->weight.shape[0];
+    float *wide = floats_alloc(shape.outputs, shape.inputs);
+    struct linear *linear = calloc(1, sizeof *linear);
+    enum status status = wide && linear
+                             ? shape_find(set, shape, wide, &linear->shape_index, err)
+                             : no_memory(err);
+    if (status == STATUS_OK)
+        status = gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index],
+                                   &linear->weights, err);
+    if (status == STATUS_OK) {
+        linear->shape = &set->shapes[linear->shape_index];
+        widen_all(set->kernels, weights, count, shape.inputs, wide,
+                  gemm_weights_get_bias(linear->weights));
+        status = gemm_weights_pack(set->gemm, linear->weights, wide, err);
+    }
+    free(wide);
+    if (status == STATUS_OK)
+        *out = linear;
+    else
+        linear_close(linear);
+    return status;
+}
+
+void linear_close(struct linear *linear) {
+    if (!linear)
+        return;
+    gemm_weights_close(linear->weights);
+    free(linear);
+}
+
+uint32_t linear_get_inputs(const struct linear *linear) {
+    return linear->shape->inputs;
+}
+
+uint32_t linear_get_outputs(const struct linear *linear) {
+    return linear->shape->outputs;
+}
+
+uint32_t linear_get_blocks(const struct linear *linear) {
+    return linear->shape->blocks;
+}
+
+uint64_t linear_get_bytes(const struct linear *linear) {
+    return gemm_weights_get_bytes(linear->weights);
+}
+
+enum status linear_scratch_open(const struct linear_set *set, struct linear_scratch **out,
+                                struct error *err) {
+    *out = NULL;
+    struct linear_scratch *scratch = calloc(1, sizeof *scratch);
+    if (!scratch)
+        return no_memory(err);
+    size_t inputs = 0, outputs = 0;
+    for (uint32_t i = 0; i < set->shapes_count; i++) {
+        inputs = set->shapes[i].inputs > inputs ? set->shapes[i].inputs : inputs;
+        outputs = set->shapes[i].outputs > outputs ? set->shapes[i].outputs : outputs;
+    }
+    scratch->pad_x = floats_alloc(GEMM_ROWS_MAX, inputs);
+    scratch->pad_y = floats_alloc(GEMM_ROWS_MAX, outputs);
+    enum status status = scratch->pad_x && scratch->pad_y
+                             ? gemm_scratch_open(set->gemm, set->gemm_shapes, set->shapes_count,
+                                                 &scratch->gemm, err)
+                             : no_memory(err);
+    if (status == STATUS_OK)
+        *out = scratch;
+    else
+        linear_scratch_close(scratch);
+    return status;
+}
+
+void linear_scratch_close(struct linear_scratch *scratch) {
+    if (!scratch)
+        return;
+    gemm_scratch_close(scratch->gemm);
+    free(scratch->pad_y);
+    free(scratch->pad_x);
+    free(scratch);
+}
+
+/* A product that oneDNN refuses to run must not pass for a result: its rows become NaN, which the
+ * end of the pipeline reports. */
+static void run_block(const struct linear *linear, struct linear_scratch *scratch, uint32_t block,
+                      const float *x, float *y) {
+    if (gemm_run(linear->weights, scratch->gemm, linear->shape_index, block, x, y))
+        return;
+    for (size_t i = 0; i < (size_t)linear->shape->outputs << block; i++)
+        y[i] = NAN;
+}
+
+/* Fewer rows than the least block in use: zeros follow them. */
+static void run_padded(const struct linear *linear, struct linear_scratch *scratch, const float *x,
+                       size_t rows, float *y) {
+    const size_t in = linear->shape->inputs, out = linear->shape->outputs;
+    const uint32_t block = (uint32_t)__builtin_ctz(linear->shape->blocks);
+    const size_t padded = (size_t)1 << block;
+    float *pad_x = scratch->pad_x, *pad_y = scratch->pad_y;
+    memcpy(pad_x, x, rows * in * sizeof *x);
+    memset(pad_x + rows * in, 0, (padded - rows) * in * sizeof *x);
+    if (linear->shape->mode == GEMM_ADD)
+        memcpy(pad_y, y, rows * out * sizeof *y);
+    memset(pad_y + rows * out, 0, (padded - rows) * out * sizeof *y);
+    run_block(linear, scratch, block, pad_x, pad_y);
+    memcpy(y, pad_y, rows * out * sizeof *y);
+}
+
+void linear_run(const struct linear *linear, struct linear_scratch *scratch, const float *x,
+                uint32_t rows, float *y) {
+    const size_t in = linear->shape->inputs, out = linear->shape->outputs;
+    for (uint32_t i = GEMM_BLOCKS; i-- > 0;) {
+        const uint32_t count = (uint32_t)1 << i;
+        if (!(linear->shape->blocks & count))
+            continue;
+        for (; rows >= count; rows -= count, x += count * in, y += count * out)
+            run_block(linear, scratch, i, x, y);
+    }
+    if (rows > 0)
+        run_padded(linear, scratch, x, rows, y);
+}
