@@ -23,7 +23,10 @@
 /* Model files */
 #define LIMIT_CONFIG_FILE_BYTES      (4u << 20)
 #define LIMIT_TOKENIZER_FILE_BYTES   (128u << 20)
-#define LIMIT_SAFETENSORS_HEADER     (64u << 20)
+#define LIMIT_SAFETENSORS_HEADER     (8u << 20) /* bytes; parsed JSON takes many times as much */
+#define LIMIT_TENSORS                65536u     /* in one file */
+#define LIMIT_TENSOR_NAME_BYTES      256u       /* of a name that a family asks for */
+#define LIMIT_MODEL_ARENA_BYTES      (64u << 20) /* names, labels and layer specs */
 #define LIMIT_SAFETENSORS_SHARDS     512u
 #define LIMIT_TENSOR_RANK            8u
 #define LIMIT_LABELS                 65536u

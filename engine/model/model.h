@@ -14,18 +14,7 @@
 #include <stdint.h>
 
 #include "engine/base/status.h"
-
-enum tensor_type { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_I64, TENSOR_OTHER };
-
-/* A row-major tensor inside a mapped file. `data` may have any alignment. */
-struct tensor {
-    const char *name; /* NULL: the checkpoint has none (an absent bias counts as zeros) */
-    const unsigned char *data;
-    size_t bytes;
-    enum tensor_type type;
-    uint32_t rank;
-    uint64_t shape[8];
-};
+#include "engine/model/tensor.h"
 
 struct linear_weights {
     struct tensor weight; /* [out, in] */
@@ -39,23 +28,28 @@ struct norm_weights {
 
 /* y = norm(x + attention(x)); z = norm(y + output(activation(intermediate(y)))) */
 struct layer_weights {
-    struct linear_weights query, key, value;  /* [H, H] */
-    struct linear_weights attention_output;   /* [H, H] */
+    struct linear_weights query, key, value; /* [H, H] */
+    struct linear_weights attention_output;  /* [H, H] */
     struct norm_weights attention_norm;
-    struct linear_weights intermediate;       /* [I, H] */
-    struct linear_weights output;             /* [H, I] */
+    struct linear_weights intermediate; /* [I, H] */
+    struct linear_weights output;       /* [H, I] */
     struct norm_weights output_norm;
 };
 
-enum activation_function { FUNCTION_GELU_ERF, FUNCTION_GELU_TANH, FUNCTION_RELU, FUNCTION_TANH,
-                           FUNCTION_NONE };
+enum activation_function {
+    FUNCTION_GELU_ERF,
+    FUNCTION_GELU_TANH,
+    FUNCTION_RELU,
+    FUNCTION_TANH,
+    FUNCTION_NONE
+};
 enum model_task { TASK_TEXT_CLASSIFICATION };
 enum problem_type { PROBLEM_NONE, PROBLEM_REGRESSION, PROBLEM_SINGLE_LABEL, PROBLEM_MULTI_LABEL };
 
 struct model_config {
     uint32_t hidden_size, attn_heads, intermediate_size, layers_count; /* H, A, I, L */
     uint32_t vocab_size, positions_max, types_count, labels_count;     /* V, P, T2, K */
-    uint32_t tokens_max;  /* longest sequence, special tokens included (files' least limit) */
+    uint32_t tokens_max; /* longest sequence, special tokens included (files' least limit) */
     float norm_eps;
     enum activation_function activation; /* of the feed-forward part */
     enum problem_type problem_type;
@@ -69,10 +63,10 @@ struct model_weights {
     struct tensor position_embeddings; /* [P, H] */
     struct tensor type_embeddings;     /* [T2, H] */
     struct norm_weights embeddings_norm;
-    struct layer_weights *layers;      /* [L] */
-    struct linear_weights pooler;      /* [H, H], then pooler_function */
+    struct layer_weights *layers; /* [L] */
+    struct linear_weights pooler; /* [H, H], then pooler_function */
     enum activation_function pooler_function;
-    struct linear_weights classifier;  /* [K, H] */
+    struct linear_weights classifier; /* [K, H] */
 };
 
 struct model;
@@ -88,7 +82,7 @@ const char *model_get_name(const struct model *model);     /* last part of the d
 const char *model_get_family(const struct model *model);   /* "bert" */
 const char *model_get_revision(const struct model *model); /* commit of a Hub snapshot, or "" */
 enum model_task model_get_task(const struct model *model);
-const char *model_task_name(enum model_task task);         /* "text-classification" */
+const char *model_task_name(enum model_task task); /* "text-classification" */
 
 /* Tells the system that the mapped pages of this tensor are not needed again soon. */
 void model_drop_pages(const struct model *model, const struct tensor *tensor);
