@@ -63,15 +63,15 @@ struct engine_input {
 
 struct call_spec {
     const struct engine_input *inputs;
-    uint32_t inputs_count;         /* 1 or more */
-    bool truncate;                 /* false: an input over the limit fails the call */
-    enum truncation_side side;     /* which end is cut */
-    bool window;                   /* long texts in overlapping windows */
-    uint32_t window_stride;        /* overlap of two windows in tokens */
-    enum aggregate aggregate;      /* how the windows' scores become one */
-    enum activation activation;    /* logits to scores */
-    uint64_t client;               /* whose turn: equal for one connection or key */
-    uint64_t deadline_ns;          /* clock_now_ns() scale; 0: none */
+    uint32_t inputs_count;      /* 1 or more */
+    bool truncate;              /* false: an input over the limit fails the call */
+    enum truncation_side side;  /* which end is cut */
+    bool window;                /* long texts in overlapping windows */
+    uint32_t window_stride;     /* overlap of two windows in tokens */
+    enum aggregate aggregate;   /* how the windows' scores become one */
+    enum activation activation; /* logits to scores */
+    uint64_t client;            /* whose turn: equal for one connection or key */
+    uint64_t deadline_ns;       /* clock_now_ns() scale; 0: none */
     /* Called once, on an engine thread, when call_outcome() and the rest can be read. Must not
      * block. Not called when engine_submit() fails. May run before engine_submit() returns. */
     void (*done)(struct call *call, void *context);
@@ -95,8 +95,8 @@ void call_release(struct call *call);
 /* One input's answer. `scores` has engine_info.labels_count entries and lives with the call. */
 struct call_answer {
     const float *scores;
-    uint32_t tokens;    /* what the model saw, special tokens included, summed over windows */
-    uint32_t windows;   /* 1 without windows */
+    uint32_t tokens;  /* what the model saw, special tokens included, summed over windows */
+    uint32_t windows; /* 1 without windows */
     bool truncated;
 };
 
@@ -140,10 +140,10 @@ struct stage_statistics {
 };
 
 struct engine_statistics {
-    uint64_t inputs, tokens, truncated;       /* answered so far */
-    uint64_t queue_tokens;                    /* admitted and not yet taken by stage 0 */
+    uint64_t inputs, tokens, truncated; /* answered so far */
+    uint64_t queue_tokens;              /* admitted and not yet taken by stage 0 */
     uint64_t calls_in_flight;
-    double drain_tokens_per_second;           /* recent rate, for Retry-After */
+    double drain_tokens_per_second; /* recent rate, for Retry-After */
     const struct histogram *microbatch_tokens, *microbatch_inputs;
     const char *stuck_stage; /* NULL: none */
 };

@@ -65,7 +65,8 @@ struct engine {
 
 /* engine_model.c */
 
-/* Whether every id of the tokenizer has a row in the model, and the limit of both. */
+/* Whether every id of the tokenizer has a row in the model, and a text's special tokens have room
+ * in the limit that the model's files set, which is *tokens_max. */
 enum status engine_fit(const struct model *model, const struct tokenizer *tokenizer,
                        uint32_t *tokens_max, struct error *err);
 enum activation engine_activation(const struct model_config *config);

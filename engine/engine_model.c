@@ -9,15 +9,12 @@ enum status engine_fit(const struct model *model, const struct tokenizer *tokeni
     const struct model_config *config = model_get_config(model);
     uint32_t ids = tokenizer_ids_count(tokenizer),
              least = tokenizer_special_count(tokenizer, false);
-    uint64_t limit = tokenizer_model_max_length(tokenizer);
     if (ids > config->vocab_size)
         return error_set(err, STATUS_BAD_FILE,
                          "the tokenizer has token ids up to %u, the model's word embeddings only "
                          "have %u rows",
                          ids - 1, config->vocab_size);
     *tokens_max = config->tokens_max;
-    if (limit > 0 && limit < *tokens_max)
-        *tokens_max = (uint32_t)limit;
     if (*tokens_max < least || *tokens_max == 0)
         return error_set(err, STATUS_BAD_FILE,
                          "the limit of %u tokens has no room for the %u special tokens of a text",
