@@ -107,7 +107,7 @@ static void put_escape(struct json_writer *json, unsigned char c) {
     json_raw(json, (struct view){escape, bytes});
 }
 
-void json_string(struct json_writer *json, struct view text) {
+void json_write_string(struct json_writer *json, struct view text) {
     begin_value(json);
     put_char(json, '"');
     for (size_t start = 0; start < text.bytes;) {
@@ -123,7 +123,7 @@ void json_string(struct json_writer *json, struct view text) {
 }
 
 void json_text(struct json_writer *json, const char *text) {
-    json_string(json, view_of(text));
+    json_write_string(json, view_of(text));
 }
 
 void json_count(struct json_writer *json, uint64_t value) {
@@ -132,7 +132,7 @@ void json_count(struct json_writer *json, uint64_t value) {
     json_value(json, (struct view){number, (size_t)n});
 }
 
-void json_integer(struct json_writer *json, int64_t value) {
+void json_write_integer(struct json_writer *json, int64_t value) {
     char number[JSON_NUMBER_BYTES];
     int n = snprintf(number, sizeof number, "%" PRId64, value);
     json_value(json, (struct view){number, (size_t)n});
@@ -142,7 +142,7 @@ void json_bool(struct json_writer *json, bool value) {
     json_value(json, view_of(value ? "true" : "false"));
 }
 
-void json_null(struct json_writer *json) {
+void json_write_null(struct json_writer *json) {
     json_value(json, view_of("null"));
 }
 

@@ -34,14 +34,14 @@ void json_close(struct json_writer *json, char bracket); /* '}' or ']' */
 void json_key(struct json_writer *json, const char *key);
 
 /* Valid UTF-8, any code points; escapes what JSON must, and U+007F. */
-void json_string(struct json_writer *json, struct view text);
-void json_text(struct json_writer *json, const char *text); /* json_string() of a C string */
+void json_write_string(struct json_writer *json, struct view text);
+void json_text(struct json_writer *json, const char *text); /* json_write_string() of a C string */
 void json_count(struct json_writer *json, uint64_t value);
-void json_integer(struct json_writer *json, int64_t value);
+void json_write_integer(struct json_writer *json, int64_t value);
 void json_float(struct json_writer *json, float value);   /* shortest that reads back the same */
 void json_double(struct json_writer *json, double value); /* six significant digits at most */
 void json_bool(struct json_writer *json, bool value);
-void json_null(struct json_writer *json);
+void json_write_null(struct json_writer *json);
 
 /* A whole value that is JSON already. */
 void json_value(struct json_writer *json, struct view value);

@@ -116,7 +116,7 @@ static void values_are_separated_by_commas(void **state) {
     json_key(&json, "a");
     json_open(&json, '[');
     json_count(&json, 1);
-    json_integer(&json, -2);
+    json_write_integer(&json, -2);
     json_open(&json, '[');
     json_close(&json, ']');
     json_float(&json, 0.5f);
@@ -125,7 +125,7 @@ static void values_are_separated_by_commas(void **state) {
     json_key(&json, "b");
     json_bool(&json, true);
     json_key(&json, "c");
-    json_null(&json);
+    json_write_null(&json);
     json_key(&json, "d");
     json_value(&json, view_of("{}"));
     json_close(&json, '}');
@@ -140,10 +140,10 @@ static void strings_are_escaped(void **state) {
     (void)state;
     struct json_writer json;
     json_init(&json, 4096);
-    json_string(&json, (struct view){"a\"\\\b\t\n\f\r\v\0\x1f\x7f/\xC3\xA9z", 16});
+    json_write_string(&json, (struct view){"a\"\\\b\t\n\f\r\v\0\x1f\x7f/\xC3\xA9z", 16});
     assert_json(&json, "\"a\\\"\\\\\\b\\t\\n\\f\\r\\u000b\\u0000\\u001f\\u007f/\xC3\xA9z\"");
     json_reset(&json);
-    json_string(&json, (struct view){NULL, 0});
+    json_write_string(&json, (struct view){NULL, 0});
     assert_json(&json, "\"\"");
     json_free(&json);
 }
@@ -154,7 +154,7 @@ static void the_maximum_holds_and_the_failure_sticks(void **state) {
     json_init(&json, 1000);
     char text[998];
     memset(text, 'x', sizeof text);
-    json_string(&json, (struct view){text, sizeof text});
+    json_write_string(&json, (struct view){text, sizeof text});
     assert_false(json.failed);
     assert_int_equal(json.bytes, 1000);
     json_count(&json, 1);
