@@ -6,6 +6,22 @@
 #include "engine/base/file.h"
 #include "engine/base/limits.h"
 
+enum status json_document_parse(struct view text, bool huge_numbers, json_t **document,
+                                struct error *err) {
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
+    json_error_t fault;
+    *document = json_loadb(text.data, text.bytes,
+                           flags | (huge_numbers ? JSON_DECODE_INT_AS_REAL : 0), &fault);
+    if (*document == NULL)
+        return error_set(err, STATUS_BAD_FILE, "line %d: %s", fault.line, fault.text);
+    if (!json_is_object(*document)) {
+        json_decref(*document);
+        *document = NULL;
+        return error_set(err, STATUS_BAD_FILE, "not a JSON object");
+    }
+    return STATUS_OK;
+}
+
 enum status json_file_read(const char *path, bool huge_numbers, json_t **document,
                            struct error *err) {
     char *data = NULL;
@@ -14,19 +30,11 @@ enum status json_file_read(const char *path, bool huge_numbers, json_t **documen
     enum status status = file_read(path, LIMIT_TOKENIZER_FILE_BYTES, &data, &bytes, err);
     if (status != STATUS_OK)
         return status;
-    size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
-    json_error_t fault;
-    json_t *parsed =
-        json_loadb(data, bytes, flags | (huge_numbers ? JSON_DECODE_INT_AS_REAL : 0), &fault);
+    status = json_document_parse((struct view){data, bytes}, huge_numbers, document, err);
+    if (status != STATUS_OK)
+        error_prefix(err, "%s", path);
     free(data);
-    if (parsed == NULL)
-        return error_set(err, STATUS_BAD_FILE, "%s: line %d: %s", path, fault.line, fault.text);
-    if (!json_is_object(parsed)) {
-        json_decref(parsed);
-        return error_set(err, STATUS_BAD_FILE, "%s: not a JSON object", path);
-    }
-    *document = parsed;
-    return STATUS_OK;
+    return status;
 }
 
 enum status json_field_fault(struct json_place place, const char *field, enum status status,

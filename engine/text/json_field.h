@@ -17,8 +17,12 @@ struct json_place {
     struct error *err;
 };
 
-/* Reads and parses a file whose top is an object; *document is the caller's to json_decref(). With
- * `huge_numbers` integers come as reals, so that any size can be read. Errors: IO, BAD_FILE. */
+/* Parses a text whose top is an object; *document is the caller's to json_decref(). With
+ * `huge_numbers` integers come as reals, so that any size can be read. Error: BAD_FILE. */
+enum status json_document_parse(struct view text, bool huge_numbers, json_t **document,
+                                struct error *err);
+
+/* The same for a file; messages name it. Errors: IO, BAD_FILE, NO_MEMORY. */
 enum status json_file_read(const char *path, bool huge_numbers, json_t **document,
                            struct error *err);
 

@@ -26,20 +26,40 @@ struct tokenizer_scratch {
     struct token_list segments[2];
 };
 
-static void parts_free(struct tokenizer *tokenizer) {
-    vocabulary_free(&tokenizer->vocabulary);
-    added_tokens_free(&tokenizer->added);
+static enum status tokenizer_new(struct tokenizer **out, struct error *err) {
+    struct tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+    *out = tokenizer;
+    if (tokenizer == NULL)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the tokenizer");
+    vocabulary_init(&tokenizer->vocabulary);
+    added_tokens_init(&tokenizer->added);
+    return STATUS_OK;
+}
+
+static enum status read_json_file(struct tokenizer *tokenizer, const char *path,
+                                  struct error *err) {
+    char *data;
+    size_t bytes;
+    enum status status = file_read(path, LIMIT_TOKENIZER_FILE_BYTES, &data, &bytes, err);
+    if (status != STATUS_OK)
+        return status;
+    status = tokenizer_read_json(tokenizer, (struct view){data, bytes}, err);
+    if (status != STATUS_OK)
+        error_prefix(err, "%s", path);
+    free(data);
+    return status;
 }
 
 /* Reads whatever files the directory has into an empty tokenizer. */
 static enum status read_files(struct tokenizer *tokenizer, const char *dir, struct error *err) {
     char path[PATH_BYTES_MAX];
-    int length = snprintf(path, sizeof path, "%s/tokenizer.json", dir);
-    if (length < 0 || (size_t)length >= sizeof path)
+    int length = snprintf(path, sizeof path, "%s/special_tokens_map.json", dir);
+    if (length < 0 || (size_t)length >= sizeof path) /* the longest name that is looked for */
         return error_set(err, STATUS_IO, "the path of the model directory is too long");
+    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
     enum status status;
     if (file_exists(path)) {
-        status = tokenizer_read_json(tokenizer, path, err);
+        status = read_json_file(tokenizer, path, err);
     } else {
         snprintf(path, sizeof path, "%s/vocab.txt", dir);
         if (!file_exists(path))
@@ -50,26 +70,36 @@ static enum status read_files(struct tokenizer *tokenizer, const char *dir, stru
     return status == STATUS_OK ? tokenizer_read_max_length(tokenizer, dir, err) : status;
 }
 
-enum status tokenizer_open(const char *dir, struct tokenizer **out, struct error *err) {
-    *out = NULL;
-    struct tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
-    if (tokenizer == NULL)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for the tokenizer");
-    vocabulary_init(&tokenizer->vocabulary);
-    added_tokens_init(&tokenizer->added);
-    enum status status = read_files(tokenizer, dir, err);
-    if (status != STATUS_OK) {
-        parts_free(tokenizer);
-        free(tokenizer);
-        return status;
-    }
+/* Hands the tokenizer out, or closes it after a failure. */
+static enum status opened(enum status status, struct tokenizer *tokenizer, struct tokenizer **out) {
     *out = tokenizer;
-    return STATUS_OK;
+    if (status != STATUS_OK) {
+        tokenizer_close(tokenizer);
+        *out = NULL;
+    }
+    return status;
+}
+
+enum status tokenizer_open(const char *dir, struct tokenizer **out, struct error *err) {
+    struct tokenizer *tokenizer;
+    enum status status = tokenizer_new(&tokenizer, err);
+    if (status == STATUS_OK)
+        status = read_files(tokenizer, dir, err);
+    return opened(status, tokenizer, out);
+}
+
+enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct error *err) {
+    struct tokenizer *tokenizer;
+    enum status status = tokenizer_new(&tokenizer, err);
+    if (status == STATUS_OK)
+        status = tokenizer_read_json(tokenizer, json, err);
+    return opened(status, tokenizer, out);
 }
 
 void tokenizer_close(struct tokenizer *tokenizer) {
     if (tokenizer != NULL) {
-        parts_free(tokenizer);
+        vocabulary_free(&tokenizer->vocabulary);
+        added_tokens_free(&tokenizer->added);
         free(tokenizer);
     }
 }

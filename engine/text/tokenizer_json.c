@@ -4,6 +4,7 @@
  * A new kind of normalizer, pre-tokenizer, model or post-processor is one more row of the table
  * that its section below has. */
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/limits.h"
@@ -480,15 +481,13 @@ static enum status read_document(struct tokenizer *tokenizer, struct json_place 
     return status == STATUS_OK ? read_truncation(tokenizer, document) : status;
 }
 
-enum status tokenizer_read_json(struct tokenizer *tokenizer, const char *path, struct error *err) {
+enum status tokenizer_read_json(struct tokenizer *tokenizer, struct view json, struct error *err) {
     json_t *document;
-    enum status status = json_file_read(path, false, &document, err);
+    enum status status = json_document_parse(json, false, &document, err);
     if (status != STATUS_OK)
         return status;
     tokenizer->file_options.add_special_tokens = true;
     status = read_document(tokenizer, (struct json_place){document, "", err});
-    if (status != STATUS_OK)
-        error_prefix(err, "%s", path);
     json_decref(document);
     return status;
 }

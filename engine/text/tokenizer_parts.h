@@ -28,9 +28,13 @@ struct tokenizer {
     uint64_t model_max_length;
 };
 
-/* Fill an empty tokenizer. Messages name the file and the field. Errors: as tokenizer_open(). */
-enum status tokenizer_read_json(struct tokenizer *tokenizer, const char *path, struct error *err);
+/* Fill an empty tokenizer. Messages name the field, and the file of tokenizer_read_vocab().
+ * Errors: as tokenizer_open(). */
+enum status tokenizer_read_json(struct tokenizer *tokenizer, struct view json, struct error *err);
 enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, struct error *err);
+
+/* Opens the bytes of a tokenizer.json. Errors: BAD_FILE, UNSUPPORTED, NO_MEMORY. */
+enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct error *err);
 
 /* Reads model_max_length from DIR/tokenizer_config.json, if that is there. */
 enum status tokenizer_read_max_length(struct tokenizer *tokenizer, const char *dir,
