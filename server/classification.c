@@ -44,31 +44,31 @@ void classification_write(struct json_writer *json, const struct engine_info *in
                           uint64_t index, struct ranked_label *ranked) {
     struct ranked_label top;
     uint32_t kept = classification_rank(info, answer, cut, ranked, &top);
-    json_open(json, '{');
-    json_key(json, "object");
-    json_text(json, "classification");
-    json_key(json, "index");
-    json_count(json, index);
-    json_key(json, "label");
-    json_text(json, info->labels[top.index]);
-    json_key(json, "score");
-    json_float(json, top.score);
-    json_key(json, "predictions");
-    json_open(json, '[');
+    json_put_begin_object(json);
+    json_put_key(json, "object");
+    json_put_string(json, "classification");
+    json_put_key(json, "index");
+    json_put_unsigned(json, index);
+    json_put_key(json, "label");
+    json_put_string(json, info->labels[top.index]);
+    json_put_key(json, "score");
+    json_put_float(json, top.score);
+    json_put_key(json, "predictions");
+    json_put_begin_array(json);
     for (uint32_t i = 0; i < kept; i++) {
-        json_open(json, '{');
-        json_key(json, "label");
-        json_text(json, info->labels[ranked[i].index]);
-        json_key(json, "score");
-        json_float(json, ranked[i].score);
-        json_key(json, "index");
-        json_count(json, ranked[i].index);
-        json_close(json, '}');
+        json_put_begin_object(json);
+        json_put_key(json, "label");
+        json_put_string(json, info->labels[ranked[i].index]);
+        json_put_key(json, "score");
+        json_put_float(json, ranked[i].score);
+        json_put_key(json, "index");
+        json_put_unsigned(json, ranked[i].index);
+        json_put_end_object(json);
     }
-    json_close(json, ']');
-    json_key(json, "tokens");
-    json_count(json, answer->tokens);
-    json_key(json, "truncated");
-    json_bool(json, answer->truncated);
-    json_close(json, '}');
+    json_put_end_array(json);
+    json_put_key(json, "tokens");
+    json_put_unsigned(json, answer->tokens);
+    json_put_key(json, "truncated");
+    json_put_bool(json, answer->truncated);
+    json_put_end_object(json);
 }

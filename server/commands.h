@@ -7,6 +7,13 @@
 #include "engine/engine.h"
 #include "server/options.h"
 
+extern const struct command command_serve;
+extern const struct command command_classify;
+extern const struct command command_tokenize;
+extern const struct command command_plan;
+extern const struct command command_bench;
+extern const struct command command_check;
+extern const struct command command_health;
 extern const struct command command_version;
 
 /* Model and plan, as `serve` has them; what commands pass on to engine_open(). */
@@ -21,80 +28,56 @@ struct engine_settings {
 #define DTYPE_CHOICES "f32|auto"
 
 /* Rows of a command's table; `type` is its settings struct, `field` the engine_settings in it. */
+/* clang-format off */
 #define OPTION_ROW_MODEL(type, field)                                                              \
-    {                                                                                              \
-        .name = "model", .kind = OPTION_STRING, .offset = offsetof(type, field.model),             \
-        .value_name = "DIR", .environment = true, .single_reason = "this version has one model",   \
-        .help = "directory or Hub id in the local cache, NAME= in front names it (the demo model)" \
-    }
+    {.name = "model", .kind = OPTION_STRING, .offset = offsetof(type, field.model),                \
+     .value_name = "DIR", .environment = true,                                                     \
+     .single_reason = "this version has one model",                                                \
+     .help = "directory or Hub id in the local cache, NAME= in front names it (the demo model)"}
 
 #define OPTION_ROW_DTYPE(type, field)                                                              \
-    {                                                                                              \
-        .name = "dtype", .kind = OPTION_CHOICE, .offset = offsetof(type, field.dtype),             \
-        .choices = DTYPE_CHOICES, .fallback = "f32", .environment = true,                          \
-        .help = "number format of the matrix products"                                             \
-    }
+    {.name = "dtype", .kind = OPTION_CHOICE, .offset = offsetof(type, field.dtype),                \
+     .choices = DTYPE_CHOICES, .fallback = "f32", .environment = true,                             \
+     .help = "number format of the matrix products"}
+
+/* A count that is chosen by the program unless given. */
+#define OPTION_ROW_AUTO(type, field, name_, max_, help_)                                           \
+    {.name = (name_), .kind = OPTION_COUNT, .offset = offsetof(type, field),                       \
+     .min = 1, .max = (max_), .word = "auto", .fallback = "auto", .environment = true,             \
+     .help = (help_)}
 
 #define OPTION_ROWS_PLAN(type, field)                                                              \
-    {.name = "stages",                                                                             \
-     .kind = OPTION_COUNT,                                                                         \
-     .offset = offsetof(type, field.stages),                                                       \
-     .min = 1,                                                                                     \
-     .max = LIMIT_STAGES,                                                                          \
-     .word = "auto",                                                                               \
-     .fallback = "auto",                                                                           \
-     .environment = true,                                                                          \
-     .help = "encoder stages, one thread each"},                                                   \
-        {.name = "layers-per-stage",                                                               \
-         .kind = OPTION_STRING,                                                                    \
-         .offset = offsetof(type, field.layers_per_stage),                                         \
-         .value_name = "N,N,-1",                                                                   \
-         .environment = true,                                                                      \
-         .help = "layers of each stage; one -1 takes the rest"},                                   \
-        {.name = "replicas",                                                                       \
-         .kind = OPTION_COUNT,                                                                     \
-         .offset = offsetof(type, field.replicas),                                                 \
-         .min = 1,                                                                                 \
-         .max = LIMIT_REPLICAS,                                                                    \
-         .word = "auto",                                                                           \
-         .fallback = "auto",                                                                       \
-         .environment = true,                                                                      \
-         .help = "pipelines over one set of weights"},                                             \
-        {.name = "no-pipelining",                                                                  \
-         .kind = OPTION_FLAG,                                                                      \
-         .offset = offsetof(type, field.no_pipelining),                                            \
-         .environment = true,                                                                      \
-         .help = "the same split, one microbatch in flight"},                                      \
-    {                                                                                              \
-        .name = "max-in-flight", .kind = OPTION_COUNT,                                             \
-        .offset = offsetof(type, field.max_in_flight), .min = 1,                                   \
-        .max = LIMIT_MICROBATCHES_IN_FLIGHT, .word = "auto", .fallback = "auto",                   \
-        .environment = true, .help = "microbatches in flight in each replica"                      \
-    }
+    OPTION_ROW_AUTO(type, field.stages, "stages", LIMIT_STAGES,                                    \
+                    "encoder stages, one thread each"),                                            \
+    {.name = "layers-per-stage", .kind = OPTION_STRING,                                            \
+     .offset = offsetof(type, field.layers_per_stage), .value_name = "N,N,-1",                     \
+     .environment = true, .help = "layers of each stage; one -1 takes the rest"},                  \
+    OPTION_ROW_AUTO(type, field.replicas, "replicas", LIMIT_REPLICAS,                              \
+                    "pipelines over one set of weights"),                                          \
+    {.name = "no-pipelining", .kind = OPTION_FLAG, .offset = offsetof(type, field.no_pipelining),  \
+     .environment = true, .help = "the same split, one microbatch in flight"},                     \
+    OPTION_ROW_AUTO(type, field.max_in_flight, "max-in-flight", LIMIT_MICROBATCHES_IN_FLIGHT,      \
+                    "microbatches in flight in each replica")
 
 #define OPTION_ROWS_FLOW(type, field)                                                              \
-    {.name = "microbatch-tokens",                                                                  \
-     .kind = OPTION_COUNT,                                                                         \
-     .offset = offsetof(type, field.microbatch_tokens),                                            \
-     .min = 1,                                                                                     \
-     .max = LIMIT_MICROBATCH_TOKENS,                                                               \
-     .word = "auto",                                                                               \
-     .fallback = "auto",                                                                           \
-     .environment = true,                                                                          \
-     .help = "token budget of a microbatch"},                                                      \
-    {                                                                                              \
-        .name = "tokenizer-threads", .kind = OPTION_COUNT,                                         \
-        .offset = offsetof(type, field.tokenizer_threads), .min = 1,                               \
-        .max = LIMIT_TOKENIZER_THREADS, .word = "auto", .fallback = "auto", .environment = true,   \
-        .help = "threads that turn texts into token ids"                                           \
-    }
+    OPTION_ROW_AUTO(type, field.microbatch_tokens, "microbatch-tokens", LIMIT_MICROBATCH_TOKENS,   \
+                    "token budget of a microbatch"),                                               \
+    OPTION_ROW_AUTO(type, field.tokenizer_threads, "tokenizer-threads", LIMIT_TOKENIZER_THREADS,   \
+                    "threads that turn texts into token ids")
+
+#define OPTION_ROW_TRUNCATE(type, field)                                                           \
+    {.name = "truncate", .kind = OPTION_SWITCH, .offset = offsetof(type, field),                   \
+     .fallback = "true", .environment = true, .help = "cut inputs over the model's limit"}
 
 #define OPTION_ROW_JSON(type, field)                                                               \
-    {                                                                                              \
-        .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, field),                      \
-        .help = "JSON for programs"                                                                \
-    }
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, field),                         \
+     .help = "JSON for programs"}
+
+#define OPTION_ROW_JSONL(type, field)                                                              \
+    {.name = "jsonl", .kind = OPTION_FLAG, .offset = offsetof(type, field),                        \
+     .help = "inputs are JSON: a string or {\"text\",\"text_pair\"}, one a line"}
 
 #define OPTION_TABLE(rows) .options = (rows), .options_count = sizeof(rows) / sizeof(rows)[0]
+/* clang-format on */
 
 #endif

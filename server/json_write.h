@@ -1,9 +1,8 @@
-/* json_write.h: writes JSON into a growing buffer with a maximum. For answers, where numbers must
- * be the shortest ones and speed counts; used by the HTTP routes and the commands alike.
+/* json_write.h: writes JSON into a buffer that grows up to a maximum.
  *
- * Commas are placed by the writer. The first failure (maximum reached, no memory, a number that is
- * not finite) sticks; check `failed` once at the end. Keys are plain ASCII and written as they
- * are. One thread at a time. */
+ * Every call may fail for want of memory or room; the first failure sticks, later calls do
+ * nothing, and json_writer_failed() tells it once at the end. Commas and colons are the writer's
+ * work: inside an object json_put_key() comes before each value. */
 #ifndef BERTD_JSON_WRITE_H
 #define BERTD_JSON_WRITE_H
 
@@ -14,43 +13,50 @@
 #include "engine/base/view.h"
 
 struct json_writer {
-    char *data; /* `bytes` bytes, not NUL-terminated */
+    char *data; /* not NUL-terminated; malloc'ed, free() it or json_writer_free() */
     size_t bytes, capacity, bytes_max;
     bool failed;
-    bool needs_comma; /* before the next key or value */
+    bool comma; /* a value stands before the next one at this depth */
 };
 
-enum { JSON_NUMBER_BYTES = 32 };
+/* An empty writer; holds no memory yet. */
+void json_writer_init(struct json_writer *writer, size_t bytes_max);
+void json_writer_free(struct json_writer *writer);
 
-/* Allocates nothing yet. */
-void json_init(struct json_writer *json, size_t bytes_max);
-void json_free(struct json_writer *json);
+/* Forgets the bytes, keeps the memory and whether a comma is due. */
+void json_writer_flush(struct json_writer *writer);
 
-/* Empties the buffer and keeps its memory. */
-void json_reset(struct json_writer *json);
+bool json_writer_failed(const struct json_writer *writer);
 
-void json_open(struct json_writer *json, char bracket);  /* '{' or '[' */
-void json_close(struct json_writer *json, char bracket); /* '}' or ']' */
-void json_key(struct json_writer *json, const char *key);
+void json_put_begin_object(struct json_writer *writer);
+void json_put_end_object(struct json_writer *writer);
+void json_put_begin_array(struct json_writer *writer);
+void json_put_end_array(struct json_writer *writer);
 
-/* Valid UTF-8, any code points; escapes what JSON must, and U+007F. */
-void json_write_string(struct json_writer *json, struct view text);
-void json_text(struct json_writer *json, const char *text); /* json_write_string() of a C string */
-void json_count(struct json_writer *json, uint64_t value);
-void json_write_integer(struct json_writer *json, int64_t value);
-void json_float(struct json_writer *json, float value);   /* shortest that reads back the same */
-void json_double(struct json_writer *json, double value); /* six significant digits at most */
-void json_bool(struct json_writer *json, bool value);
-void json_write_null(struct json_writer *json);
+/* A key, a string: escaped where JSON wants it, otherwise the bytes as they are. The text must be
+ * valid UTF-8. */
+void json_put_key(struct json_writer *writer, const char *key);
+void json_put_string(struct json_writer *writer, const char *text);
+void json_put_string_view(struct json_writer *writer, struct view text);
 
-/* A whole value that is JSON already. */
-void json_value(struct json_writer *json, struct view value);
+void json_put_null(struct json_writer *writer);
+void json_put_bool(struct json_writer *writer, bool value);
+void json_put_integer(struct json_writer *writer, int64_t value);
+void json_put_unsigned(struct json_writer *writer, uint64_t value);
 
-/* Bytes as they are, without comma: line ends, pieces between values. */
-void json_raw(struct json_writer *json, struct view bytes);
+/* The shortest decimal that reads back to the same float32 (float_format()); null when the value
+ * is not finite. */
+void json_put_float(struct json_writer *writer, float value);
 
-/* The shortest decimal that reads back to the same float32, as a JSON number. Returns its bytes;
- * `out` is NUL-terminated. The value must be finite. */
-size_t json_format_float(float value, char out[JSON_NUMBER_BYTES]);
+/* A double with up to 17 digits; null when it is not finite. */
+void json_put_double(struct json_writer *writer, double value);
+
+/* Text that is JSON already. */
+void json_put_raw(struct json_writer *writer, const char *json);
+
+/* Bytes outside of any JSON structure, formatted; for texts that are not JSON (metrics). */
+void json_writer_append(struct json_writer *writer, const char *data, size_t bytes);
+void json_writer_printf(struct json_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

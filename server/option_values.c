@@ -121,14 +121,14 @@ bool option_store(const struct option *option, const char *text, void *settings)
         return parse_choice(option->choices, text, field);
     case OPTION_NUMBER:
         if (is_word)
-            option_clear(option, settings);
+            *(double *)field = INFINITY;
         return is_word || parse_number(text, field);
     case OPTION_COUNT:
     case OPTION_BYTES:
     case OPTION_TIME:
         break;
     }
-    uint64_t value = 0;
+    uint64_t value = option->word_value;
     if (!is_word &&
         (!parse_kind(option, text, &value) || value < option->min || value > option->max))
         return false;

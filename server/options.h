@@ -18,7 +18,7 @@ enum option_kind {
     OPTION_COUNT,  /* uint64_t */
     OPTION_BYTES,  /* uint64_t; K, M and G are powers of 1024 */
     OPTION_TIME,   /* uint64_t in milliseconds; ms, s or m, a bare number is seconds */
-    OPTION_NUMBER, /* double, finite */
+    OPTION_NUMBER, /* double, finite; NAN when not given */
     OPTION_CHOICE  /* uint32_t index into `choices` */
 };
 
@@ -29,7 +29,8 @@ struct option {
     uint64_t min, max;         /* COUNT, BYTES, TIME (in milliseconds) */
     const char *fallback;      /* the default, as one would type it; NULL: zero, NULL, false */
     const char *choices;       /* CHOICE: "f32|auto", in the order of the enumerators */
-    const char *word;          /* COUNT: "auto" stands for 0; NUMBER: a word that stands for NAN */
+    const char *word;          /* NUMBER: stands for INFINITY; COUNT, BYTES, TIME: for… */
+    uint64_t word_value;       /* …this */
     const char *value_name;    /* for --help: "N", "DIR" */
     const char *help;          /* one line */
     bool environment;          /* may come from BERTD_NAME */

@@ -39,6 +39,7 @@
 
 /* Text */
 #define LIMIT_TEXT_BYTES             (64ULL << 20) /* one text given to the tokenizer */
+#define LIMIT_LINE_BYTES             (64ULL << 20) /* one line of a file given to a command */
 
 /* Flow */
 #define LIMIT_CALLS                  16384u /* in flight; more are refused as queue_full */

@@ -51,7 +51,7 @@ static void a_dropped_label_is_still_the_label_of_the_item(void **state) {
     struct classification_cut cut = {.kind = THRESHOLD_MODEL};
     struct ranked_label ranked[4];
     struct json_writer json;
-    json_init(&json, 4096);
+    json_writer_init(&json, 4096);
     classification_write(&json, &info, &answer, &cut, 7, ranked);
     static const char expected[] =
         "{\"object\":\"classification\",\"index\":7,\"label\":\"joy\",\"score\":0.9,"
@@ -60,7 +60,7 @@ static void a_dropped_label_is_still_the_label_of_the_item(void **state) {
     assert_false(json.failed);
     assert_int_equal(json.bytes, strlen(expected));
     assert_memory_equal(json.data, expected, json.bytes);
-    json_free(&json);
+    json_writer_free(&json);
 }
 
 int main(void) {

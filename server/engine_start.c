@@ -1,0 +1,54 @@
+/* engine_start.c: the same first steps for all commands that open a model. */
+#include "server/engine_start.h"
+
+#include <stdio.h>
+
+#include "engine/base/log.h"
+
+/* In the order of DTYPE_CHOICES. */
+static const char *const dtypes[] = {"f32", "auto"};
+
+int engine_start_fail(const struct command *command, const struct error *err) {
+    fprintf(stderr, "bertd %s: %s\n", command->name, err->message);
+    return EXIT_STATUS_FAILED;
+}
+
+bool engine_start_find(const struct command *command, const struct engine_settings *settings,
+                       struct model_source *out) {
+    struct error err;
+    if (model_source_find(settings->model, out, &err) == STATUS_OK)
+        return true;
+    engine_start_fail(command, &err);
+    return false;
+}
+
+void engine_start_options(const struct engine_settings *settings, const struct model_source *source,
+                          struct engine_options *out) {
+    *out = (struct engine_options){
+        .model_dir = source->dir,
+        .dtype = dtypes[settings->dtype],
+        .plan = {.stages = (uint32_t)settings->stages,
+                 .layers_per_stage = settings->layers_per_stage,
+                 .replicas = (uint32_t)settings->replicas,
+                 .no_pipelining = settings->no_pipelining,
+                 .max_in_flight = (uint32_t)settings->max_in_flight},
+        .microbatch_tokens = (uint32_t)settings->microbatch_tokens,
+        .tokenizer_threads = (uint32_t)settings->tokenizer_threads,
+    };
+}
+
+struct engine *engine_start(const struct command *command, const struct engine_settings *settings,
+                            uint64_t queue_tokens_max) {
+    struct model_source source;
+    struct engine_options options;
+    struct engine *engine = NULL;
+    struct error err;
+    log_init(LOG_WARN, LOG_FORMAT_TEXT); /* these commands answer; they do not report */
+    if (!engine_start_find(command, settings, &source))
+        return NULL;
+    engine_start_options(settings, &source, &options);
+    options.queue_tokens_max = queue_tokens_max;
+    if (engine_open(&options, &engine, &err) != STATUS_OK)
+        engine_start_fail(command, &err);
+    return engine;
+}

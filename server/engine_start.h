@@ -1,0 +1,28 @@
+/* engine_start.h: from a command's settings to a running engine, with the error lines that every
+ * command prints alike. */
+#ifndef BERTD_ENGINE_START_H
+#define BERTD_ENGINE_START_H
+
+#include <stdbool.h>
+
+#include "engine/engine.h"
+#include "server/commands.h"
+#include "server/model_source.h"
+
+/* Prints "bertd COMMAND: message" on standard error; returns EXIT_STATUS_FAILED. */
+int engine_start_fail(const struct command *command, const struct error *err);
+
+/* The settings as the engine takes them; strings point into the settings and the source. */
+void engine_start_options(const struct engine_settings *settings, const struct model_source *source,
+                          struct engine_options *out);
+
+/* Finds the model and opens the engine. NULL after printing the error. `queue_tokens_max` as in
+ * engine_options. */
+struct engine *engine_start(const struct command *command, const struct engine_settings *settings,
+                            uint64_t queue_tokens_max);
+
+/* model_source_find() that prints its error. */
+bool engine_start_find(const struct command *command, const struct engine_settings *settings,
+                       struct model_source *out);
+
+#endif

@@ -1,0 +1,56 @@
+/* text_input.h: the inputs of the commands that read texts: the arguments, else standard input
+ * line by line; plain texts, or with --jsonl a JSON value a line. Memory is one line at a time. */
+#ifndef BERTD_TEXT_INPUT_H
+#define BERTD_TEXT_INPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "engine/base/status.h"
+#include "engine/base/view.h"
+#include "server/line_reader.h"
+#include "server/options.h"
+
+struct json_t;
+
+/* One input. Lives until the next text_input_next() or text_item_free(). */
+struct text_item {
+    struct view text;
+    struct view text_pair; /* data NULL: no pair */
+    struct json_t *json;   /* owner of the views where they come from JSON; or NULL */
+};
+
+struct text_input {
+    struct options_rest arguments;
+    bool from_arguments, jsonl;
+    uint32_t next_argument;
+    struct line_reader lines;
+    struct text_item item;
+};
+
+/* Arguments if there are any, else `file` (which stays the caller's). */
+void text_input_init(struct text_input *input, const struct options_rest *arguments, FILE *file,
+                     bool jsonl);
+void text_input_free(struct text_input *input);
+
+enum text_input_result { TEXT_INPUT_ITEM, TEXT_INPUT_END, TEXT_INPUT_BAD };
+
+/* The next input. A plain empty line is an empty text; with JSON, blank lines are skipped. BAD is
+ * one line that is no input, or is too long; `err` says why and the next call goes on behind it.
+ * Reading errors of the file end the input; text_input_check_end() tells. */
+enum text_input_result text_input_next(struct text_input *input, struct text_item *out,
+                                       struct error *err);
+
+/* False, after a line on standard error, when the input ended before its end. */
+bool text_input_check_end(const struct text_input *input, const struct command *command);
+
+/* Parses one JSON text: a string, or {"text", "text_pair"}. The item owns its JSON. Errors:
+ * INVALID_VALUE, INVALID_UTF8. */
+enum status text_item_parse(struct view json, struct text_item *out, struct error *err);
+
+/* The same from a value that is parsed already; the item takes a reference of its own. */
+enum status text_item_from_json(struct json_t *value, struct text_item *out, struct error *err);
+void text_item_free(struct text_item *item);
+
+#endif
