@@ -40,6 +40,8 @@ static enum status read_architectures(const struct model_json *file, const char 
     size_t i;
     if (list == NULL || json_is_null(list) || (json_is_array(list) && json_array_size(list) == 0))
         return STATUS_OK;
+    if (!json_is_array(list))
+        return model_json_refuse(file, "architectures", list, STATUS_BAD_FILE, "not an array", err);
     json_array_foreach(list, i, item) {
         const char *name = json_string_value(item);
         if (name == NULL || config->head != NULL)
