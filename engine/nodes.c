@@ -31,8 +31,7 @@ struct nodes {
 
 struct scratch {
     struct encoder_scratch encoder;
-    float *rows;   /* [GEMM_ROWS_MAX, H] */
-    float *memory; /* all float arrays in one piece */
+    float *memory; /* all float arrays of the encoder's in one piece */
 };
 
 static void run_embedding(const void *context, void *scratch, struct microbatch *microbatch) {
@@ -41,7 +40,7 @@ static void run_embedding(const void *context, void *scratch, struct microbatch 
     for (uint32_t b = 0; b < microbatch->rows; b++) {
         const uint32_t start = microbatch->starts[b], length = microbatch->starts[b + 1] - start;
         embedding_run(embedding, microbatch->ids + start, microbatch->type_ids + start, length,
-                      s->rows, microbatch->hidden + (size_t)start * embedding->width);
+                      s->encoder.rows, microbatch->hidden + (size_t)start * embedding->width);
     }
 }
 
@@ -51,9 +50,16 @@ static void run_encoder(const void *context, void *scratch, struct microbatch *m
                       microbatch->hidden);
 }
 
+/* The last layer when nobody reads more of it than first tokens. */
+static void run_encoder_first(const void *context, void *scratch, struct microbatch *microbatch) {
+    struct scratch *s = scratch;
+    encoder_layer_run_first(context, &s->encoder, microbatch->starts, microbatch->rows,
+                            microbatch->hidden);
+}
+
 static void run_pooler(const void *context, void *scratch, struct microbatch *microbatch) {
     struct scratch *s = scratch;
-    pooler_run(context, s->encoder.linear, microbatch->starts, microbatch->rows, s->rows,
+    pooler_run(context, s->encoder.linear, microbatch->starts, microbatch->rows, s->encoder.rows,
                microbatch->hidden);
 }
 
@@ -74,7 +80,8 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
     for (uint32_t i = 0; i < config->layers_count; i++) {
         const struct layer_weights *layer = &weights->layers[i];
         enum status status = encoder_layer_open(nodes->linears, kernels, config, layer,
-                                                &nodes->layers[i], err);
+                                                i + 1 == config->layers_count, &nodes->layers[i],
+                                                err);
         if (status != STATUS_OK)
             return status;
         nodes->layers_count++;
@@ -119,11 +126,13 @@ static void parts_make(struct nodes *nodes, const struct model_config *config) {
     part_add(nodes, run_embedding, &nodes->embedding, embedding_get_bytes(&nodes->embedding),
              8 * H);
     for (uint32_t i = 0; i < nodes->layers_count; i++) {
+        const bool last = i + 1 == nodes->layers_count;
+        const double projections = 4 * H * H + 2 * H * I + 2 * attended * H;
+        const double only_first = 2 * H * H + (projections - 2 * H * H) / text_tokens;
         (void)snprintf(nodes->names[nodes->parts_count], PART_NAME_BYTES, "Encoder %u",
                        (unsigned)i);
-        part_add(nodes, run_encoder, &nodes->layers[i],
-                 encoder_layer_get_bytes(&nodes->layers[i]),
-                 4 * H * H + 2 * H * I + 2 * attended * H);
+        part_add(nodes, last ? run_encoder_first : run_encoder, &nodes->layers[i],
+                 encoder_layer_get_bytes(&nodes->layers[i]), last ? only_first : projections);
     }
     (void)snprintf(nodes->names[nodes->parts_count], PART_NAME_BYTES, "Pooler");
     part_add(nodes, run_pooler, &nodes->pooler, linear_get_bytes(nodes->pooler.dense),
@@ -193,6 +202,11 @@ const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count) {
     return nodes->parts;
 }
 
+void nodes_set_all_rows(struct nodes *nodes, bool all_rows) {
+    if (nodes->layers_count > 0) /* the part after the embedding and the other layers */
+        nodes->parts[nodes->layers_count].run = all_rows ? run_encoder : run_encoder_first;
+}
+
 /* Adds [rows, columns] floats, rounded up to a cache line, to the total; false on overflow. */
 static bool reserve(size_t *total, size_t rows, size_t columns, size_t *offset) {
     size_t count;
@@ -219,10 +233,10 @@ enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, v
         free(scratch);
         return error_set(err, STATUS_NO_MEMORY, "no memory for a stage of %u tokens", tokens_max);
     }
-    scratch->rows = scratch->memory + rows;
     scratch->encoder = (struct encoder_scratch){
         .qkv = scratch->memory + qkv,
         .context = scratch->memory + context,
+        .rows = scratch->memory + rows,
         .up = scratch->memory + up,
         .attention = scratch->memory + attention,
     };

@@ -6,6 +6,8 @@
 #ifndef BERTD_NODES_H
 #define BERTD_NODES_H
 
+#include <stdbool.h>
+
 #include "engine/base/status.h"
 #include "engine/flow/microbatch.h"
 #include "engine/model/model.h"
@@ -19,6 +21,11 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
 void nodes_close(struct nodes *nodes);
 
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count);
+
+/* For tests: the last encoder layer computes all rows, although the head reads first tokens only.
+ * The first tokens' bytes are the same either way. By default the other rows keep what the layer
+ * before left in them. Call before the parts run. */
+void nodes_set_all_rows(struct nodes *nodes, bool all_rows);
 
 /* Working memory of one stage thread for microbatches of up to `tokens_max` tokens. Must be opened
  * and used on the thread that runs the stage. Errors: NO_MEMORY, INTERNAL. */

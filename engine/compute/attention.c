@@ -18,15 +18,16 @@ size_t attention_scratch_floats(const struct attention *attention, uint32_t toke
     return attention->kernels->attend_scratch(tokens_max, attention->head_dim);
 }
 
-void attention_run(const struct attention *attention, const float *qkv, uint32_t tokens,
-                   uint32_t queries, float *out, float *scratch) {
+void attention_run(const struct attention *attention, const struct attention_rows *rows,
+                   uint32_t tokens, uint32_t queries, float *out, float *scratch) {
     const size_t head_dim = attention->head_dim, hidden = attention->attn_heads * head_dim;
     for (size_t column = 0; column < hidden; column += head_dim) {
         attention->kernels->attend(&(struct attend_args){
-            .query = qkv + column,
-            .key = qkv + hidden + column,
-            .value = qkv + 2 * hidden + column,
-            .stride = 3 * hidden,
+            .query = rows->query + column,
+            .key = rows->key + column,
+            .value = rows->value + column,
+            .query_stride = rows->query_stride,
+            .key_stride = rows->key_stride,
             .length = tokens,
             .queries = queries,
             .head_dim = head_dim,

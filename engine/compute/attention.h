@@ -1,4 +1,4 @@
-/* attention.h: self-attention of each text over packed QKV rows, never across texts.
+/* attention.h: self-attention of each text over packed rows, never across texts.
  *
  * A text's rows depend on its own length and values only: not on the texts beside it nor on where
  * it lies. Scores are made for a few query rows at a time, so memory grows linearly with length. */
@@ -23,9 +23,15 @@ void attention_init(struct attention *attention, const struct kernels *kernels,
 /* Floats of scratch for texts of up to `tokens_max` tokens. */
 size_t attention_scratch_floats(const struct attention *attention, uint32_t tokens_max);
 
-/* One text of `tokens` tokens. qkv [tokens, 3H]: query, key, value side by side; out [tokens, H].
- * Only the first `queries` rows of `out` are written. `scratch` is 64-byte aligned. */
-void attention_run(const struct attention *attention, const float *qkv, uint32_t tokens,
-                   uint32_t queries, float *out, float *scratch);
+/* Where a text's rows lie. Strides in floats; keys and values have the same one. */
+struct attention_rows {
+    const float *query, *key, *value; /* [queries, H], [tokens, H], [tokens, H] */
+    size_t query_stride, key_stride;
+};
+
+/* One text of `tokens` tokens -> out [queries, H], the first 1..tokens rows. `scratch` is 64-byte
+ * aligned. */
+void attention_run(const struct attention *attention, const struct attention_rows *rows,
+                   uint32_t tokens, uint32_t queries, float *out, float *scratch);
 
 #endif

@@ -14,16 +14,16 @@
 
 #include "engine/model/model.h"
 
-/* One attention head of one text. T tokens, D head dimension. Row i of query, key, value starts
- * `stride` floats after row i - 1; row i of the output `out_stride` floats. */
+/* One attention head of one text. T tokens, D head dimension. Row i of the queries starts
+ * `query_stride` floats after row i - 1, and so on; keys and values have the same stride. */
 struct attend_args {
-    const float *query, *key, *value; /* [T, D], strided */
-    size_t stride;
+    const float *query, *key, *value; /* [queries, D], [T, D], [T, D] */
+    size_t query_stride, key_stride;
     size_t length;   /* T, 1 or more */
-    size_t queries;  /* rows of the output that are computed: the first 1..T */
+    size_t queries;  /* how many of the first rows are computed: 1..T */
     size_t head_dim; /* D */
     float scale;     /* 1 / sqrt(D) */
-    float *out;      /* [queries, D], strided */
+    float *out;      /* [queries, D] */
     size_t out_stride;
     float *scratch; /* attend_scratch(T, D) floats, 64-byte aligned */
 };

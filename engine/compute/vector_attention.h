@@ -1,6 +1,6 @@
 /* vector_attention.h: attention of one head of one text. Included by kernels_*.c only.
  *
- *   key    -> panels of PANEL keys, transposed:  [T / PANEL][D][PANEL], zeros after the last key
+ *   key    -> panels of PANEL keys, transposed: [T / PANEL][D][PANEL], zeros in the last vector
  *   value  -> rows padded to whole vectors:      [T][D padded]
  *   for each block of BLOCK query rows:
  *       scores [BLOCK, T] = query * key^T;  p = exp((scores - largest) * scale)
@@ -69,10 +69,11 @@ VEC_INLINE void product_block(const float *a, size_t a_stride, const float *b, s
     }
 }
 
-/* c[BLOCK, columns vectors] = a[BLOCK, depth] * b[depth, columns vectors] */
-static void product(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t depth,
-                    float *c, size_t c_stride, size_t columns) {
-    for (size_t r = 0; r < BLOCK; r += VEC_ROWS) {
+/* c[rows, columns vectors] = a[rows, depth] * b[depth, columns vectors]; `rows` is rounded up to
+ * VEC_ROWS, for which there is room. */
+static void product(const float *a, size_t a_stride, size_t rows, const float *b, size_t b_stride,
+                    size_t depth, float *c, size_t c_stride, size_t columns) {
+    for (size_t r = 0; r < rows; r += VEC_ROWS) {
         const float *a_r = a + r * a_stride;
         float *c_r = c + r * c_stride;
         switch (columns) {
@@ -93,17 +94,45 @@ static void product(const float *a, size_t a_stride, const float *b, size_t b_st
     }
 }
 
-static void pack_keys(const struct attend_args *args, float *keys) {
-    const size_t d_count = args->head_dim;
-    for (size_t start = 0; start < args->length; start += PANEL, keys += PANEL * d_count) {
-        size_t count = args->length - start < PANEL ? args->length - start : PANEL;
-        if (count < PANEL)
-            memset(keys, 0, PANEL * d_count * sizeof *keys);
-        for (size_t k = 0; k < count; k++) {
-            const float *key = args->key + (start + k) * args->stride;
-            for (size_t d = 0; d < d_count; d++)
-                keys[d * PANEL + k] = key[d];
-        }
+typedef float quad __attribute__((vector_size(16)));
+
+VEC_INLINE quad quad_load(const float *p) {
+    quad q;
+    memcpy(&q, p, sizeof q);
+    return q;
+}
+
+/* out[d * PANEL + k] = rows[k * stride + d] for four rows and four columns. */
+VEC_INLINE void transpose_4x4(const float *rows, size_t stride, float *out) {
+    quad a = quad_load(rows), b = quad_load(rows + stride);
+    quad c = quad_load(rows + 2 * stride), d = quad_load(rows + 3 * stride);
+    quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    quad turned[4] = {
+        __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7),
+    };
+    UNROLL for (size_t i = 0; i < 4; i++)
+        memcpy(out + i * PANEL, &turned[i], sizeof turned[i]);
+}
+
+/* One panel: `count` (1..PANEL) keys, zeros after them up to a whole vector. */
+static void pack_panel(const float *source, size_t stride, size_t count, size_t head_dim,
+                       float *panel) {
+    const size_t whole_keys = count / 4 * 4, whole_dims = head_dim / 4 * 4;
+    for (size_t k = 0; k < whole_keys; k += 4) {
+        for (size_t d = 0; d < whole_dims; d += 4)
+            transpose_4x4(source + k * stride + d, stride, panel + d * PANEL + k);
+    }
+    for (size_t d = 0; d < head_dim; d++) {
+        for (size_t k = d < whole_dims ? whole_keys : 0; k < count; k++)
+            panel[d * PANEL + k] = source[k * stride + d];
+        for (size_t k = count; k < round_up(count, VEC_LANES); k++)
+            panel[d * PANEL + k] = 0.0f;
     }
 }
 
@@ -137,39 +166,48 @@ static float soften_row(float *s, size_t length, float scale) {
     return 1.0f / vec_sum(sum);
 }
 
+static void scale_row(const float *x, size_t count, float factor, float *out) {
+    const vec factor_v = vec_set(factor);
+    size_t i = 0;
+    for (; i + VEC_LANES <= count; i += VEC_LANES)
+        vec_store(out + i, vec_load(x + i) * factor_v);
+    if (i < count)
+        vec_store_part(out + i, vec_load(x + i) * factor_v, count - i);
+}
+
 static void attend(const struct attend_args *args) {
     const size_t length = args->length, head_dim = args->head_dim;
     const struct attend_layout l = attend_layout(length, head_dim);
     float *keys = args->scratch, *values = keys + l.keys, *queries = values + l.values;
     float *scores = queries + l.queries, *outputs = scores + l.scores;
-    pack_keys(args, keys);
-    pack_rows(args->value, args->stride, length, head_dim, values, l.value_stride);
+    for (size_t k = 0; k < length; k += PANEL)
+        pack_panel(args->key + k * args->key_stride, args->key_stride,
+                   length - k < PANEL ? length - k : PANEL, head_dim, keys + k * head_dim);
+    pack_rows(args->value, args->key_stride, length, head_dim, values, l.value_stride);
 
     for (size_t start = 0; start < args->queries; start += BLOCK) {
-        size_t rows = args->queries - start < BLOCK ? args->queries - start : BLOCK;
-        pack_rows(args->query + start * args->stride, args->stride, rows, head_dim, queries,
-                  head_dim);
+        const size_t rows = args->queries - start < BLOCK ? args->queries - start : BLOCK;
+        pack_rows(args->query + start * args->query_stride, args->query_stride, rows, head_dim,
+                  queries, head_dim);
         memset(queries + rows * head_dim, 0, (BLOCK - rows) * head_dim * sizeof *queries);
 
         for (size_t k = 0; k < length; k += PANEL) {
             size_t left = round_up(length - k, VEC_LANES) / VEC_LANES;
-            product(queries, head_dim, keys + k * head_dim, PANEL, head_dim, scores + k,
+            product(queries, head_dim, rows, keys + k * head_dim, PANEL, head_dim, scores + k,
                     l.score_stride, left < VEC_COLUMNS ? left : VEC_COLUMNS);
         }
         float factors[BLOCK];
-        for (size_t r = 0; r < BLOCK; r++)
+        for (size_t r = 0; r < rows; r++)
             factors[r] = soften_row(scores + r * l.score_stride, length, args->scale);
 
         for (size_t d = 0; d < l.value_stride; d += PANEL) {
             size_t left = (l.value_stride - d) / VEC_LANES;
-            product(scores, l.score_stride, values + d, l.value_stride, length, outputs + d,
+            product(scores, l.score_stride, rows, values + d, l.value_stride, length, outputs + d,
                     l.value_stride, left < VEC_COLUMNS ? left : VEC_COLUMNS);
         }
-        for (size_t r = 0; r < rows; r++) {
-            float *out = args->out + (start + r) * args->out_stride;
-            for (size_t d = 0; d < head_dim; d++)
-                out[d] = outputs[r * l.value_stride + d] * factors[r];
-        }
+        for (size_t r = 0; r < rows; r++)
+            scale_row(outputs + r * l.value_stride, head_dim, factors[r],
+                      args->out + (start + r) * args->out_stride);
     }
 }
 

@@ -27,7 +27,9 @@ static void run(const struct attention *attention, const float *qkv, uint32_t to
     const size_t count = attention_scratch_floats(attention, tokens);
     float *scratch = floats(count);
     memset(scratch, 0xFF, count * sizeof *scratch);
-    attention_run(attention, qkv, tokens, queries, out, scratch);
+    const size_t H = (size_t)attention->attn_heads * attention->head_dim;
+    const struct attention_rows rows = {qkv, qkv + H, qkv + 2 * H, 3 * H, 3 * H};
+    attention_run(attention, &rows, tokens, queries, out, scratch);
     free(scratch);
 }
 

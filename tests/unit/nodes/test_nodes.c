@@ -310,6 +310,24 @@ static void a_text_has_the_same_bits_alone_and_packed(void **state) {
     fixture_free(&f);
 }
 
+static void the_first_tokens_bytes_do_not_need_the_other_rows(void **state) {
+    (void)state;
+    struct fixture f = fixture_make();
+    static float shortcut[TOKENS_MAX * K];
+    for (uint32_t first = 0; first < 40; first++) {
+        f.m.rows = f.m.tokens = 0;
+        for (uint32_t b = first; f.m.tokens + length_of(b) <= TOKENS_MAX; b++)
+            text_add(&f.m, b, length_of(b));
+        nodes_set_all_rows(f.nodes, false);
+        run_all(&f);
+        memcpy(shortcut, f.m.outputs, f.m.rows * K * sizeof *shortcut);
+        nodes_set_all_rows(f.nodes, true);
+        run_all(&f);
+        assert_memory_equal(f.m.outputs, shortcut, f.m.rows * K * sizeof *shortcut);
+    }
+    fixture_free(&f);
+}
+
 static void many_one_token_texts_fill_a_microbatch(void **state) {
     (void)state;
     struct fixture f = fixture_make();
@@ -382,6 +400,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_exact_at_all_lengths),
         cmocka_unit_test(a_text_has_the_same_bits_alone_and_packed),
+        cmocka_unit_test(the_first_tokens_bytes_do_not_need_the_other_rows),
         cmocka_unit_test(many_one_token_texts_fill_a_microbatch),
         cmocka_unit_test(a_text_that_is_not_finite_does_not_touch_the_others),
         cmocka_unit_test(parts_are_named_in_order_and_weigh_something),
