@@ -88,4 +88,12 @@ const char *inspect_plan_text(const struct inspect_plan *plan); /* many lines */
 const char *inspect_plan_json(const struct inspect_plan *plan); /* one line */
 void inspect_plan_close(struct inspect_plan *plan);             /* NULL is allowed */
 
+/* What the engine has to work with on this machine. */
+struct inspect_machine {
+    char library[64];       /* of the matrix products, with its version */
+    char cpu_features[160]; /* of those that matter to them, with blanks between */
+    const char *auto_dtype; /* what the dtype `auto` takes; static */
+};
+void inspect_machine_find(struct inspect_machine *out);
+
 #endif

@@ -10,13 +10,6 @@
 
 enum { NAME_BYTES_MAX = 64, NEAREST_NAMES_MAX = 64 };
 
-/* Options of the contract that other builds have. As flags they are unknown like any other; as
- * variables they would go unnoticed, and a server without its API key must not start. */
-static const char *const contract_names[] = {
-    "virtual-graphs", "stage-threads", "pin",      "decoder-chunks", "stage-timeout", "api-key",
-    "api-key-file",   "cors-origin",   "tls-cert", "tls-key",        "admin-port",
-};
-
 extern char **environ;
 
 static size_t smaller(size_t a, size_t b) {
@@ -141,25 +134,22 @@ static enum options_result read_environment(const struct command *command,
                                             const char *const *environment, void *settings,
                                             char message[OPTIONS_ERROR_BYTES]) {
     char name[NAME_BYTES_MAX + 8];
-    bool reads = false;
     for (size_t i = 0; i < command->options_count; i++) {
         const struct option *option = &command->options[i];
         if (!option->environment)
             continue;
-        reads = true;
         variable_name(option->name, name);
         const char *value = find_variable(environment, name);
         if (variable_counts(value) && !option_store(option, value, settings))
             return refuse_value(option, name, value, message);
     }
-    for (size_t i = 0; reads && i < sizeof contract_names / sizeof contract_names[0]; i++) {
-        variable_name(contract_names[i], name);
-        if (!find_option(command, contract_names[i], strlen(contract_names[i])) &&
-            variable_counts(find_variable(environment, name)))
+    for (const char *const *later = command->later_names; later && *later; later++) {
+        variable_name(*later, name);
+        if (variable_counts(find_variable(environment, name)))
             return refuse(message,
                           "unknown variable %s (--%s is not an option of this version); "
                           "allowed: variables of the options of bertd %s --help",
-                          name, contract_names[i], command->name);
+                          name, *later, command->name);
     }
     return OPTIONS_OK;
 }

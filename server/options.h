@@ -44,6 +44,8 @@ struct command {
     uint32_t arguments_max;
     const struct option *options;
     size_t options_count;
+    const char *const *later_names;    /* NULL-terminated or NULL: options of the contract that this
+                                          version has not; their variables are refused as unknown */
     int (*run)(int argc, char **argv); /* after the command's name; returns the exit status */
 };
 

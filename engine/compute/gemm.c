@@ -2,6 +2,7 @@
 #include "engine/compute/gemm.h"
 
 #include <oneapi/dnnl/dnnl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,11 @@ static void *aligned_bytes(size_t bytes) {
 /* oneDNN takes inputs and outputs by the same pointer type. */
 static void *handle_of(const float *data) {
     return (void *)(uintptr_t)data;
+}
+
+void gemm_get_library(char *out, size_t room) {
+    const dnnl_version_t *version = dnnl_version();
+    snprintf(out, room, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
 }
 
 enum status gemm_open(enum gemm_dtype dtype, struct gemm **out, struct error *err) {

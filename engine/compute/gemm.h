@@ -34,6 +34,9 @@ struct gemm_scratch;
 
 /* Error: INTERNAL, NO_MEMORY. */
 enum status gemm_open(enum gemm_dtype dtype, struct gemm **out, struct error *err);
+
+/* Name and version of the library behind it, NUL-terminated. */
+void gemm_get_library(char *out, size_t room);
 void gemm_close(struct gemm *gemm);
 
 /* Bit i of `blocks` asks for the block of 2^i rows; the largest is always made, since it chooses

@@ -50,7 +50,10 @@ static const struct option rows[] = {
      .environment = true},
 };
 
-static const struct command command = {.name = "try",
+static const char *const later_names[] = {"api-key", NULL};
+
+static const struct command command = {.later_names = later_names,
+                                       .name = "try",
                                        .arguments_max = 3,
                                        .options = rows,
                                        .options_count = sizeof rows / sizeof rows[0]};

@@ -1,0 +1,35 @@
+/* inspect_machine.c: what the engine has to work with on this machine, for `bertd version`. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/compute/gemm.h"
+#include "engine/inspect.h"
+
+#if defined(__x86_64__)
+static void add_feature(struct inspect_machine *machine, const char *name, bool found) {
+    size_t used = strlen(machine->cpu_features);
+    if (found)
+        snprintf(machine->cpu_features + used, sizeof machine->cpu_features - used, "%s%s",
+                 used ? " " : "", name);
+}
+#endif
+
+void inspect_machine_find(struct inspect_machine *out) {
+    *out = (struct inspect_machine){.auto_dtype = "f32"};
+    gemm_get_library(out->library, sizeof out->library);
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#define ADD_FEATURE(name) add_feature(out, name, __builtin_cpu_supports(name) != 0)
+    ADD_FEATURE("sse4.1");
+    ADD_FEATURE("avx");
+    ADD_FEATURE("avx2");
+    ADD_FEATURE("fma");
+    ADD_FEATURE("avx512f");
+    ADD_FEATURE("avx512bw");
+    ADD_FEATURE("avx512vnni");
+    ADD_FEATURE("avx512bf16");
+#undef ADD_FEATURE
+#elif defined(__aarch64__)
+    snprintf(out->cpu_features, sizeof out->cpu_features, "asimd");
+#endif
+}
