@@ -1,40 +1,147 @@
 # bertd: an HTTP inference server for BERT-family encoders on CPUs. `make` lists the targets.
+#
+# Objects are built out of tree, in build/MODE/; build/bertd is the program of the release mode.
+# SANITIZE=address,undefined or SANITIZE=thread makes a mode of its own.
 
 CC       ?= cc
 SANITIZE ?=
-MODE     := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
-comma    := ,
-OUT      := build/$(if $(SANITIZE),sanitize-$(subst $(comma),-,$(SANITIZE)),release)
-
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+ARGS     ?=
 CFLAGS   ?= -O2 -g
+
+comma := ,
+OUT   := build/$(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
+
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Werror
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(CFLAGS) \
-              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
-LIBS     := -lmicrohttpd -ljansson -ldnnl -lgomp -lm
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(CFLAGS) \
+               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 ALL_LDFLAGS := -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+LIBS        := -lmicrohttpd -ljansson -ldnnl -lgomp -lm
+
+PROGRAM_PACKAGES := gcc libc6-dev libdnnl-dev libjansson-dev libmicrohttpd-dev
+TEST_PACKAGES    := libcmocka-dev python3
+BENCH_PACKAGES   := python3 wrk
+
+MODEL := models/goemotions-minilm
 
 ENGINE_SOURCES := $(wildcard engine/*.c engine/*/*.c)
 SERVER_SOURCES := $(filter-out server/main.c,$(wildcard server/*.c))
-UNIT_SOURCES   := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
+UNIT_SOURCES   := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/golden/test_*.c)
+FUZZ_SOURCES   := $(wildcard tests/fuzz/fuzz_*.c)
 
-ENGINE_LIB := $(OUT)/libengine.a
-SERVER_LIB := $(OUT)/libserver.a
-UNIT_TESTS := $(UNIT_SOURCES:%.c=$(OUT)/%)
+ENGINE_LIB   := $(OUT)/libengine.a
+SERVER_LIB   := $(OUT)/libserver.a
+UNIT_TESTS   := $(UNIT_SOURCES:%.c=$(OUT)/%)
+FUZZ_REPLAYS := $(FUZZ_SOURCES:%.c=$(OUT)/%)
+RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
-.PHONY: help all unit clean
+.PHONY: help deps deps-program deps-test deps-bench all run test tests-built unit check tidy format \
+        bench fuzz fixtures image install clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
+# $(call packages,NAMES): installs what is missing of these Debian packages and says so.
+define packages
+@missing=; \
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then \
+    echo "Not a Debian system: these packages, as Debian names them, must be there: $(1)"; exit 0; \
+fi; \
+for p in $(1); do \
+    dpkg-query -W -f='$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || missing="$$missing $$p"; \
+done; \
+[ -n "$$missing" ] || exit 0; \
+root=; if [ "$$(id -u)" -ne 0 ]; then \
+    command -v sudo >/dev/null || { echo "Run as root, or install by hand:$$missing" >&2; exit 1; }; \
+    root=sudo; \
+fi; \
+echo "Installing:$$missing"; \
+$$root apt-get update -qq && \
+$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+endef
+
+deps: deps-program deps-test deps-bench ## install the missing Debian packages for all targets
+
+deps-program:
+	$(call packages,$(PROGRAM_PACKAGES))
+deps-test:
+	$(call packages,$(PROGRAM_PACKAGES) $(TEST_PACKAGES))
+deps-bench:
+	$(call packages,$(PROGRAM_PACKAGES) $(BENCH_PACKAGES))
+
 all: build/bertd ## build build/bertd
 
-build/bertd: $(OUT)/bertd
+build/bertd: build/release/bertd
 	ln -f $< $@
+ifneq ($(OUT),build/release)
+build/release/bertd: FORCE
+	$(MAKE) SANITIZE= $@
+endif
 
-$(OUT)/bertd: $(OUT)/server/main.o $(SERVER_LIB) $(ENGINE_LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+run: deps-program ## install, build, serve the demo model (ARGS='--port 9000' adds options)
+	@$(MAKE) -j"$$(nproc)" --no-print-directory all
+	build/bertd serve --model $(MODEL) $(ARGS)
+
+test: deps-test ## install, build, run all tests
+	@$(MAKE) -j"$$(nproc)" --no-print-directory tests-built
+	@$(RUN_TESTS)
+
+check: ## all tests under sanitizers: make check SANITIZE=address,undefined (or thread)
+	@test -n "$(SANITIZE)" || { echo "say which: make check SANITIZE=address,undefined" >&2; exit 2; }
+	@$(MAKE) -j"$$(nproc)" --no-print-directory tests-built
+	@BERTD_TEST_SHORT=1 $(RUN_TESTS)
+
+tests-built: $(OUT)/bertd $(UNIT_TESTS) $(FUZZ_REPLAYS)
+
+unit: $(UNIT_TESTS) ## build and run the unit tests only
+	@python3 tests/run.py --out $(OUT) --only unit
+
+tidy: ## layering, file roles, banned calls, white space
+	@python3 tests/run.py --out $(OUT) --only tidy
+
+format: ## rewrite the C files as .clang-format says
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+
+bench: deps-bench ## tokens a second of the server and of the bare engine, in one run
+	@$(MAKE) -j"$$(nproc)" --no-print-directory all
+	python3 tests/bench/bench.py $(ARGS)
+
+fuzz: ## fuzz every parser for FUZZ_SECONDS each (needs clang)
+	@$(MAKE) -j"$$(nproc)" --no-print-directory fuzz-built CC=clang SANITIZE=fuzzer-no-link,address,undefined
+	@for f in $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%); do \
+	    mkdir -p build/fuzz/$$f && \
+	    build/fuzzer-no-link-address-undefined/tests/fuzz/fuzz_$$f.fuzzer -max_total_time=$(FUZZ_SECONDS) \
+	        -timeout=10 -max_len=65536 build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
+FUZZ_SECONDS ?= 60
+fuzz-built: $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
+
+fixtures: ## make the reference values anew (downloads the pinned packages into build/reference)
+	python3 -m venv build/reference
+	build/reference/bin/pip install -q -r tests/golden/requirements.txt
+	for g in tests/golden/generate_*.py; do build/reference/bin/python $$g || exit 1; done
+
+image: ## build the container image and start it once
+	tests/container/image.sh
+
+install: all ## install program and demo model under DESTDIR/PREFIX
+	install -D -m 755 build/bertd $(DESTDIR)$(PREFIX)/bin/bertd
+	install -d $(DESTDIR)$(PREFIX)/share/bertd/$(notdir $(MODEL))
+	install -m 644 $(MODEL)/* $(DESTDIR)$(PREFIX)/share/bertd/$(notdir $(MODEL))
+
+clean: ## remove build/
+	rm -rf build
+
+# Rebuilds everything of a mode when its compiler or flags change.
+$(OUT)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@
+
+$(OUT)/%.o: %.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(ENGINE_LIB): $(ENGINE_SOURCES:%.c=$(OUT)/%.o)
 $(SERVER_LIB): $(SERVER_SOURCES:%.c=$(OUT)/%.o)
@@ -42,17 +149,19 @@ $(SERVER_LIB): $(SERVER_SOURCES:%.c=$(OUT)/%.o)
 	rm -f $@
 	ar rcs $@ $^
 
-$(OUT)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+$(OUT)/bertd: $(OUT)/server/main.o $(SERVER_LIB) $(ENGINE_LIB)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(UNIT_TESTS): $(OUT)/%: $(OUT)/%.o $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
-unit: $(UNIT_TESTS) ## build and run the unit tests
-	@for t in $(UNIT_TESTS); do $$t || exit 1; done
+$(FUZZ_REPLAYS): $(OUT)/%: $(OUT)/%.o $(OUT)/tests/fuzz/replay.o $(SERVER_LIB) $(ENGINE_LIB)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-clean: ## remove build/
-	rm -rf build
+%.fuzzer: %.o $(SERVER_LIB) $(ENGINE_LIB)
+	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
--include $(shell find build -name '*.d' 2>/dev/null)
+.PRECIOUS: $(OUT)/%.o
+.SECONDARY:
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
