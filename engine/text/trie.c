@@ -93,6 +93,8 @@ enum status trie_insert(struct trie *trie, struct view string, int32_t value) {
 }
 
 uint32_t trie_walk(const struct trie *trie, uint32_t node, struct view string) {
+    if (trie->nodes_count == 0)
+        return TRIE_NONE;
     for (size_t i = 0; i < string.bytes && node != TRIE_NONE; i++) {
         node = trie_step(trie, node, (unsigned char)string.data[i]);
     }
@@ -100,9 +102,6 @@ uint32_t trie_walk(const struct trie *trie, uint32_t node, struct view string) {
 }
 
 int32_t trie_find(const struct trie *trie, struct view string) {
-    if (trie->nodes_count == 0) {
-        return -1;
-    }
     uint32_t node = trie_walk(trie, TRIE_ROOT, string);
     return node == TRIE_NONE ? -1 : trie->values[node];
 }
