@@ -22,7 +22,9 @@ enum status normal_buffer_reserve(struct normal_buffer *buffer, size_t count) {
     size_t needed = buffer->count + count;
     if (needed <= buffer->capacity)
         return STATUS_OK;
-    size_t capacity = needed + needed / 2;
+    /* Steps that append bit by bit copy seldom; a text whose length is known gets just that. */
+    size_t grown = buffer->capacity + buffer->capacity / 2;
+    size_t capacity = needed > grown ? needed : grown;
     struct normal_char *chars = reallocarray(buffer->chars, capacity, sizeof *chars);
     if (chars == NULL)
         return STATUS_NO_MEMORY;

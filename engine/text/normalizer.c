@@ -96,33 +96,41 @@ static enum status space_ideographs(struct normal_text *text) {
     return STATUS_OK;
 }
 
-/* Sorts a run of combining code points by class, keeping the order within a class. In `start` of
- * each is its change. Insertion for the usual short runs; merging keeps long ones at n log n. */
-static void sort_run(struct normal_char *run, size_t count, struct normal_char *spare) {
+static unsigned rank_of(struct normal_char c) {
+    return unicode_record(c.code)->combining;
+}
+
+/* Sorts the run of combining code points from `first` to the end of the buffer by class, keeping
+ * the order within a class. By insertion where it is short, as it nearly always is; by counting
+ * where it is long, so that time stays linear. */
+static enum status sort_run(struct normal_buffer *buffer, size_t first) {
+    size_t count = buffer->count - first;
     if (count > 16) {
-        size_t half = count / 2, a = 0, b = half, out = 0;
-        sort_run(run, half, spare);
-        sort_run(run + half, count - half, spare);
+        enum status status = normal_buffer_reserve(buffer, count);
+        if (status != STATUS_OK)
+            return status;
+    }
+    struct normal_char *run = buffer->chars + first, *spare = run + count;
+    if (count > 16) {
+        size_t places[UINT8_MAX + 2] = {0};
+        for (size_t i = 0; i < count; i++)
+            places[rank_of(run[i]) + 1]++;
+        for (size_t rank = 1; rank <= UINT8_MAX; rank++)
+            places[rank] += places[rank - 1];
         memcpy(spare, run, count * sizeof *run);
-        while (a < half && b < count) {
-            bool later =
-                unicode_record(spare[b].code)->combining < unicode_record(spare[a].code)->combining;
-            run[out++] = later ? spare[b++] : spare[a++];
-        }
-        while (a < half)
-            run[out++] = spare[a++];
-        while (b < count)
-            run[out++] = spare[b++];
-        return;
+        for (size_t i = 0; i < count; i++)
+            run[places[rank_of(spare[i])]++] = spare[i];
+        return STATUS_OK;
     }
     for (size_t i = 1; i < count; i++) {
         struct normal_char moved = run[i];
-        unsigned rank = unicode_record(moved.code)->combining;
+        unsigned rank = rank_of(moved);
         size_t at = i;
-        for (; at > 0 && unicode_record(run[at - 1].code)->combining > rank; at--)
+        for (; at > 0 && rank_of(run[at - 1]) > rank; at--)
             run[at] = run[at - 1];
         run[at] = moved;
     }
+    return STATUS_OK;
 }
 
 /* Gives each code point of the rewrite its range: see the top of the file. */
@@ -139,38 +147,37 @@ static void assign_ranges(const struct normal_buffer *before, struct normal_buff
     }
 }
 
+/* Appends the decomposition of one code point; *run is where the combining code points start that
+ * are not sorted yet. In `start` of each new one is its change. */
+static enum status append_decomposed(struct normal_buffer *after, uint32_t code, size_t *run) {
+    uint32_t parts[UNICODE_DECOMPOSITION_MAX];
+    uint32_t length = unicode_decompose(code, parts);
+    for (uint32_t k = 0; k < length; k++) {
+        bool starter = unicode_record(parts[k])->combining == 0;
+        enum status status = starter ? sort_run(after, *run) : STATUS_OK;
+        if (status == STATUS_OK)
+            status = normal_buffer_reserve(after, 1);
+        if (status != STATUS_OK)
+            return status;
+        after->chars[after->count++] = (struct normal_char){parts[k], k > 0, 0};
+        if (starter)
+            *run = after->count;
+    }
+    return STATUS_OK;
+}
+
 static enum status decompose(struct normal_text *text) {
     if (text->ascii)
         return STATUS_OK;
-    const struct normal_buffer *before = &text->now;
-    struct normal_buffer *after = &text->next;
-    size_t run = 0; /* where the run of combining code points starts */
-    for (size_t i = 0; i < before->count; i++) {
-        enum status status = normal_buffer_reserve(after, UNICODE_DECOMPOSITION_MAX);
-        if (status != STATUS_OK)
-            return status;
-        uint32_t parts[UNICODE_DECOMPOSITION_MAX];
-        uint32_t length = unicode_decompose(before->chars[i].code, parts);
-        for (uint32_t k = 0; k < length; k++) {
-            if (unicode_record(parts[k])->combining == 0) {
-                size_t count = after->count - run;
-                if (count > 1) {
-                    status = normal_buffer_reserve(after, count + UNICODE_DECOMPOSITION_MAX);
-                    if (status != STATUS_OK)
-                        return status;
-                    sort_run(after->chars + run, count, after->chars + after->count);
-                }
-                run = after->count + 1;
-            }
-            after->chars[after->count++] = (struct normal_char){parts[k], k > 0, 0};
-        }
-    }
-    size_t count = after->count > run ? after->count - run : 0;
-    enum status status = normal_buffer_reserve(after, count);
+    size_t run = 0;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < text->now.count; i++)
+        status = append_decomposed(&text->next, text->now.chars[i].code, &run);
+    if (status == STATUS_OK)
+        status = sort_run(&text->next, run);
     if (status != STATUS_OK)
         return status;
-    sort_run(after->chars + run, count, after->chars + after->count);
-    assign_ranges(before, after);
+    assign_ranges(&text->now, &text->next);
     normal_text_swap(text);
     return STATUS_OK;
 }

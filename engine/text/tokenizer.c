@@ -18,7 +18,7 @@
 enum {
     PATH_BYTES_MAX = 4096,
     CHUNK_BYTES = 1 << 14,     /* long texts are normalised in chunks of about this, if they may */
-    SCRATCH_KEPT_MAX = 1 << 20 /* code points or tokens that a scratch keeps between texts */
+    SCRATCH_KEPT_MAX = 1 << 21 /* code points or tokens that a scratch keeps between texts */
 };
 
 struct tokenizer_scratch {
