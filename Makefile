@@ -10,14 +10,22 @@ DESTDIR  ?=
 ARGS     ?=
 CFLAGS   ?= -O2 -g
 
+# All cores, unless the caller or a make above says how many.
+ifeq ($(findstring -j,$(filter-out --%,$(MAKEFLAGS)))$(findstring jobserver,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+
 comma := ,
 OUT   := build/$(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Werror
-ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(CFLAGS) \
-               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
-ALL_LDFLAGS := -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+# A mode either watches itself or is hardened against what slips through.
+MODE_FLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+                 -fno-omit-frame-pointer,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 \
+                 -fstack-protector-strong)
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(CFLAGS) $(MODE_FLAGS)
+ALL_LDFLAGS := -pthread $(LDFLAGS) $(if $(SANITIZE),$(MODE_FLAGS))
 LIBS        := -lmicrohttpd -ljansson -ldnnl -lgomp -lm
 
 PROGRAM_PACKAGES := gcc libc6-dev libdnnl-dev libjansson-dev libmicrohttpd-dev
@@ -51,7 +59,8 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then \
     echo "Not a Debian system: these packages, as Debian names them, must be there: $(1)"; exit 0; \
 fi; \
 for p in $(1); do \
-    dpkg-query -W -f='$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || missing="$$missing $$p"; \
+    dpkg-query -W -f='$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || \
+        missing="$$missing $$p"; \
 done; \
 [ -n "$$missing" ] || exit 0; \
 root=; if [ "$$(id -u)" -ne 0 ]; then \
@@ -60,7 +69,8 @@ root=; if [ "$$(id -u)" -ne 0 ]; then \
 fi; \
 echo "Installing:$$missing"; \
 $$root apt-get update -qq && \
-$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+$$root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends $$missing </dev/null >/dev/null
 endef
 
 deps: deps-program deps-test deps-bench ## install the missing Debian packages for all targets
@@ -82,16 +92,16 @@ build/release/bertd: FORCE
 endif
 
 run: deps-program ## install, build, serve the demo model (ARGS='--port 9000' adds options)
-	@$(MAKE) -j"$$(nproc)" --no-print-directory all
+	@$(MAKE) --no-print-directory all
 	build/bertd serve --model $(MODEL) $(ARGS)
 
 test: deps-test ## install, build, run all tests
-	@$(MAKE) -j"$$(nproc)" --no-print-directory tests-built
+	@$(MAKE) --no-print-directory tests-built
 	@$(RUN_TESTS)
 
-check: ## all tests under sanitizers: make check SANITIZE=address,undefined (or thread)
+check: deps-test ## all tests under sanitizers: make check SANITIZE=address,undefined (or thread)
 	@test -n "$(SANITIZE)" || { echo "say which: make check SANITIZE=address,undefined" >&2; exit 2; }
-	@$(MAKE) -j"$$(nproc)" --no-print-directory tests-built
+	@$(MAKE) --no-print-directory tests-built
 	@BERTD_TEST_SHORT=1 $(RUN_TESTS)
 
 tests-built: $(OUT)/bertd $(UNIT_TESTS) $(FUZZ_REPLAYS)
@@ -106,15 +116,16 @@ format: ## rewrite the C files as .clang-format says
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 
 bench: deps-bench ## tokens a second of the server and of the bare engine, in one run
-	@$(MAKE) -j"$$(nproc)" --no-print-directory all
+	@$(MAKE) --no-print-directory all
 	python3 tests/bench/bench.py $(ARGS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS each (needs clang)
-	@$(MAKE) -j"$$(nproc)" --no-print-directory fuzz-built CC=clang SANITIZE=fuzzer-no-link,address,undefined
+	@$(MAKE) --no-print-directory fuzz-built CC=clang \
+	    SANITIZE=fuzzer-no-link,address,undefined
 	@for f in $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%); do \
 	    mkdir -p build/fuzz/$$f && \
-	    build/fuzzer-no-link-address-undefined/tests/fuzz/fuzz_$$f.fuzzer -max_total_time=$(FUZZ_SECONDS) \
-	        -timeout=10 -max_len=65536 build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
+	    build/fuzzer-no-link-address-undefined/tests/fuzz/fuzz_$$f.fuzzer \
+	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=65536 build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
 FUZZ_SECONDS ?= 60
 fuzz-built: $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
 
@@ -137,7 +148,8 @@ clean: ## remove build/
 # Rebuilds everything of a mode when its compiler or flags change.
 $(OUT)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
+	    echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@
 
 $(OUT)/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
