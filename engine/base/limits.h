@@ -17,8 +17,15 @@
 
 /* HTTP and JSON */
 #define LIMIT_HEADER_BYTES       (32u << 10) /* one request's headers together */
+#define LIMIT_CONNECTION_BYTES   (64u << 10) /* libmicrohttpd's memory for one connection */
+#define LIMIT_TARGET_BYTES       (8u << 10)  /* path and query of one request */
+#define LIMIT_DISCARD_BYTES      (64ULL << 20) /* of a refused body, read so that the client hears why */
 #define LIMIT_REQUEST_ID_BYTES   128u
+#define LIMIT_SEND_TIMEOUT_MS    75000u      /* a client that does not read its answer */
 #define LIMIT_JSON_DEPTH         16u
+#define LIMIT_JSON_VALUES        (1u << 20)  /* in one body */
+#define LIMIT_ANSWER_BYTES       (64u << 20) /* held at once; longer answers go out in slices */
+#define LIMIT_ANSWER_SLICE_BYTES (64u << 10)
 
 /* Model files */
 #define LIMIT_CONFIG_FILE_BYTES      (4u << 20)
