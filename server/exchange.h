@@ -45,11 +45,12 @@ struct answer {
     bool (*render)(void *render_context, struct json_writer *out);
     void (*render_free)(void *render_context);
     void *render_context;
+    uint64_t write_ns; /* time spent on writing the body so far; 0: not a measured one */
 };
 
 struct exchange {
     struct server *server;
-    struct connection *connection; /* http_loop.h */
+    struct connection *connection;
     const struct route *route;     /* NULL: no such path */
     enum method method;
     char method_name[16]; /* cleaned, for the access log */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "engine/engine.h"
+#include "server/api_error.h"
 #include "server/metrics.h"
 #include "server/server.h"
 
@@ -19,7 +20,9 @@ enum phase {
 struct http;
 
 struct server {
-    struct server_options options; /* `host` is owned */
+    struct server_options options; /* its host is `host` */
+    char *host;
+    int listener;
     char *url;
     uint16_t port;
     char *model_name;                /* written before `engine` */

@@ -1,0 +1,174 @@
+/* api_classify.c: POST /v1/classify, native dialect: reads the body, submits the call, and writes
+ * the answer once the engine has woken the exchange. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/base/clock.h"
+#include "server/api.h"
+#include "server/classify_read.h"
+#include "server/classify_write.h"
+#include "server/state.h"
+
+/* Answers of more predictions than this go out in slices. */
+enum { PREDICTIONS_AT_ONCE = 1024 };
+
+struct classify_task {
+    struct call *call;
+    struct classify_writer writer;
+    bool many, window;
+};
+
+static void wake(struct call *call, void *context) {
+    (void)call;
+    exchange_wake(context);
+}
+
+static void task_cancel(void *context) {
+    struct classify_task *task = context;
+    call_cancel(task->call);
+}
+
+static void task_free(void *context) {
+    struct classify_task *task = context;
+    classify_writer_free(&task->writer);
+    call_release(task->call);
+    free(task);
+}
+
+static bool render(void *context, struct json_writer *out) {
+    return classify_writer_slice(context, LIMIT_ANSWER_SLICE_BYTES, out);
+}
+
+static void refuse_by_engine(struct exchange *exchange, const struct classify_task *task,
+                             const struct error *error) {
+    struct api_error err;
+    api_error_from_engine(&err, error, task->many);
+    if (error->status == STATUS_CANCELLED && exchange->cancel_code == API_CLIENT_GONE)
+        return; /* nobody is there to read an answer */
+    if (error->status == STATUS_CANCELLED && exchange->cancel_code != API_CODE_COUNT)
+        err.code = exchange->cancel_code;
+    if (error->status == STATUS_INVALID_VALUE && error->input < 0 && task->window)
+        snprintf(err.param, sizeof err.param, "window.stride");
+    exchange_fail(exchange, &err);
+}
+
+/* "tokenize;dur=0.12, …" in milliseconds, and the same into the metrics. */
+static void report_times(struct exchange *exchange, const struct call *call) {
+    struct call_times times;
+    call_get_times(call, &times);
+    snprintf(exchange->answer.server_timing, sizeof exchange->answer.server_timing,
+             "tokenize;dur=%.3f, queue;dur=%.3f, compute;dur=%.3f",
+             (double)times.tokenize_ns / NS_PER_MS, (double)times.queue_ns / NS_PER_MS,
+             (double)times.compute_ns / NS_PER_MS);
+    struct metrics *metrics = &exchange->server->metrics;
+    metrics_observe_phase(metrics, METRIC_PHASE_TOKENIZE, times.tokenize_ns);
+    metrics_observe_phase(metrics, METRIC_PHASE_QUEUE, times.queue_ns);
+    metrics_observe_phase(metrics, METRIC_PHASE_COMPUTE, times.compute_ns);
+}
+
+static void task_finish(struct exchange *exchange, void *context) {
+    struct classify_task *task = context;
+    struct classify_writer *writer = &task->writer;
+    struct answer *answer = &exchange->answer;
+    struct error error;
+    if (call_outcome(task->call, &error) != STATUS_OK) {
+        refuse_by_engine(exchange, task, &error);
+        return;
+    }
+    writer->call = task->call;
+    if (!classify_writer_init(writer)) {
+        exchange_refuse(exchange, API_INTERNAL, "%s", status_meaning(STATUS_NO_MEMORY));
+        return;
+    }
+    report_times(exchange, task->call);
+    if ((uint64_t)writer->inputs_count * writer->top_k > PREDICTIONS_AT_ONCE) {
+        answer->render = render;
+        answer->render_context = writer;
+    } else {
+        uint64_t start_ns = clock_now_ns();
+        while (classify_writer_slice(writer, LIMIT_ANSWER_BYTES, &answer->body))
+            if (json_writer_failed(&answer->body))
+                break;
+        answer->write_ns = clock_now_ns() - start_ns;
+    }
+    exchange_answer(exchange);
+}
+
+static struct classify_task *task_new(struct exchange *exchange, const struct engine_info *info,
+                                      const struct classify_call *call) {
+    struct classify_task *task = calloc(1, sizeof *task);
+    if (!task)
+        return NULL;
+    char id[17];
+    server_make_id(exchange->server, id);
+    task->many = call->many;
+    task->window = call->window;
+    task->writer = (struct classify_writer){
+        .info = info,
+        .model_name = exchange->server->model_name,
+        .created = time(NULL),
+        .inputs_count = call->inputs_count,
+        .top_k = call->top_k,
+        .activation = call->activation == ACTIVATION_AUTO ? info->activation
+                                                          : (enum activation)call->activation,
+        .threshold_kind = call->threshold_kind,
+        .threshold = call->threshold,
+    };
+    snprintf(task->writer.id, sizeof task->writer.id, "cls-%s", id);
+    return task;
+}
+
+static void submit(struct exchange *exchange, struct engine *engine,
+                   const struct classify_call *call) {
+    struct classify_task *task = task_new(exchange, engine_get_info(engine), call);
+    if (!task) {
+        exchange_refuse(exchange, API_INTERNAL, "%s", status_meaning(STATUS_NO_MEMORY));
+        return;
+    }
+    const struct call_spec spec = {
+        .inputs = call->inputs,
+        .inputs_count = call->inputs_count,
+        .truncate = call->truncate,
+        .side = (enum truncation_side)call->side,
+        .window = call->window,
+        .window_stride = call->window_stride,
+        .aggregate = (enum aggregate)call->aggregate,
+        .activation = (enum activation)call->activation,
+        .client = exchange->client,
+        .deadline_ns = exchange->received_ns + exchange->timeout_ms * NS_PER_MS,
+        .done = wake,
+        .context = exchange,
+    };
+    struct error error;
+    if (engine_submit(engine, &spec, &task->call, &error) == STATUS_OK) {
+        exchange->task = (struct task){task_finish, task_cancel, task_free, task};
+    } else {
+        refuse_by_engine(exchange, task, &error);
+        task_free(task);
+    }
+}
+
+void api_classify(struct exchange *exchange) {
+    struct server *server = exchange->server;
+    struct engine *engine = atomic_load(&server->engine);
+    if (!engine) {
+        exchange_refuse(exchange, API_LOADING, "the model is being loaded");
+        return;
+    }
+    if (atomic_load(&server->phase) == PHASE_DRAINING) {
+        exchange_refuse(exchange, API_DRAINING, "the server finishes what it has and stops");
+        return;
+    }
+    const struct classify_rules rules = {server->model_name, engine_get_info(engine),
+                                         server->options.call_inputs_max,
+                                         server->options.truncate};
+    struct classify_call call;
+    struct api_error err;
+    if (!classify_read(exchange->body, &rules, &call, &err)) {
+        exchange_fail(exchange, &err);
+        return;
+    }
+    submit(exchange, engine, &call);
+    classify_call_free(&call);
+}

@@ -1,0 +1,164 @@
+/* api_info.c: what the server is and how it is: /v1/models, /info, the health routes, /metrics. */
+#include "server/api.h"
+#include "server/classify_read.h"
+#include "server/state.h"
+#include "server/version.h"
+
+static void write_model_fields(const struct server *server, const struct engine_info *info,
+                               struct json_writer *out) {
+    json_put_key(out, "id");
+    json_put_string(out, server->model_name);
+    json_put_key(out, "object");
+    json_put_string(out, "model");
+    json_put_key(out, "created");
+    json_put_integer(out, server->started);
+    json_put_key(out, "owned_by");
+    json_put_string(out, "bertd");
+    json_put_key(out, "task");
+    json_put_string(out, info->task);
+    json_put_key(out, "family");
+    json_put_string(out, info->family);
+    json_put_key(out, "labels");
+    json_put_begin_array(out);
+    for (uint32_t i = 0; i < info->labels_count; i++)
+        json_put_string(out, info->labels[i]);
+    json_put_end_array(out);
+    json_put_key(out, "max_tokens");
+    json_put_unsigned(out, info->tokens_max);
+    json_put_key(out, "dtype");
+    json_put_string(out, info->dtype);
+}
+
+static void write_model_details(const struct engine *engine, const struct engine_info *info,
+                                struct json_writer *out) {
+    json_put_key(out, "revision");
+    if (info->revision[0])
+        json_put_string(out, info->revision);
+    else
+        json_put_null(out);
+    json_put_key(out, "activation");
+    json_put_string(out, classify_activation_words[info->activation]);
+    json_put_key(out, "layers");
+    json_put_unsigned(out, info->layers_count);
+    json_put_key(out, "hidden_size");
+    json_put_unsigned(out, info->hidden_size);
+    json_put_key(out, "vocab_size");
+    json_put_unsigned(out, info->vocab_size);
+    json_put_key(out, "weights_bytes");
+    json_put_unsigned(out, info->weights_bytes);
+    json_put_key(out, "tokens_per_second");
+    json_put_double(out, info->tokens_per_second);
+    json_put_key(out, "stages");
+    json_put_unsigned(out, info->stages_count);
+    json_put_key(out, "replicas");
+    json_put_unsigned(out, info->replicas_count);
+    json_put_key(out, "plan");
+    json_put_raw(out, engine_plan_json(engine));
+}
+
+static void put_limit(struct json_writer *out, const char *name, uint64_t value) {
+    json_put_key(out, name);
+    json_put_unsigned(out, value);
+}
+
+static void write_limits(const struct server *server, const struct engine_info *info,
+                         struct json_writer *out) {
+    const struct server_options *options = &server->options;
+    json_put_key(out, "limits");
+    json_put_begin_object(out);
+    put_limit(out, "max_body", options->body_bytes_max);
+    put_limit(out, "max_body_memory", options->body_memory_bytes_max);
+    put_limit(out, "max_connections", options->connections_max);
+    put_limit(out, "max_call_inputs", options->call_inputs_max);
+    put_limit(out, "timeout_ms", options->call_timeout_ms);
+    if (info) {
+        put_limit(out, "max_call_tokens", info->call_tokens_max);
+        put_limit(out, "max_queue_tokens", info->queue_tokens_max);
+        put_limit(out, "microbatch_tokens", info->microbatch_tokens);
+    }
+    json_put_end_object(out);
+    json_put_key(out, "truncate");
+    json_put_bool(out, options->truncate);
+}
+
+void api_models(struct exchange *exchange) {
+    struct server *server = exchange->server;
+    const struct engine *engine = atomic_load(&server->engine);
+    struct json_writer *out = &exchange->answer.body;
+    json_put_begin_object(out);
+    json_put_key(out, "object");
+    json_put_string(out, "list");
+    json_put_key(out, "data");
+    json_put_begin_array(out);
+    if (engine) {
+        json_put_begin_object(out);
+        write_model_fields(server, engine_get_info(engine), out);
+        json_put_end_object(out);
+    }
+    json_put_end_array(out);
+    json_put_end_object(out);
+    exchange_answer(exchange);
+}
+
+void api_info(struct exchange *exchange) {
+    struct server *server = exchange->server;
+    const struct engine *engine = atomic_load(&server->engine);
+    const struct engine_info *info = engine ? engine_get_info(engine) : NULL;
+    struct json_writer *out = &exchange->answer.body;
+    json_put_begin_object(out);
+    json_put_key(out, "name");
+    json_put_string(out, "bertd");
+    json_put_key(out, "version");
+    json_put_string(out, BERTD_VERSION);
+    json_put_key(out, "models");
+    json_put_begin_array(out);
+    if (info) {
+        json_put_begin_object(out);
+        write_model_fields(server, info, out);
+        write_model_details(engine, info, out);
+        json_put_end_object(out);
+    }
+    json_put_end_array(out);
+    write_limits(server, info, out);
+    json_put_end_object(out);
+    exchange_answer(exchange);
+}
+
+static void answer_health(struct exchange *exchange, bool good, const char *status,
+                          const char *reason) {
+    struct json_writer *out = &exchange->answer.body;
+    json_put_begin_object(out);
+    json_put_key(out, "status");
+    json_put_string(out, status);
+    json_put_key(out, "reason");
+    if (reason)
+        json_put_string(out, reason);
+    else
+        json_put_null(out);
+    json_put_end_object(out);
+    exchange_answer(exchange);
+    if (!good)
+        exchange->answer.http_status = 503;
+}
+
+void api_livez(struct exchange *exchange) {
+    answer_health(exchange, true, "ok", NULL);
+}
+
+void api_readyz(struct exchange *exchange) {
+    const char *reason = NULL;
+    enum api_code code = server_readiness(exchange->server, &reason);
+    if (code == API_CODE_COUNT) {
+        answer_health(exchange, true, "ok", NULL);
+        return;
+    }
+    answer_health(exchange, false, api_code_name(code), reason);
+    exchange->answer.retry_after_s = server_retry_after(exchange->server, code);
+}
+
+void api_metrics(struct exchange *exchange) {
+    metrics_write(exchange->server, &exchange->answer.body);
+    exchange_answer(exchange);
+    if (exchange->answer.http_status == 200)
+        exchange->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+}
