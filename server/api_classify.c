@@ -82,7 +82,9 @@ static void task_finish(struct exchange *exchange, void *context) {
         return;
     }
     report_times(exchange, task->call);
-    if ((uint64_t)writer->inputs_count * writer->top_k > PREDICTIONS_AT_ONCE) {
+    uint32_t top_k = writer->cut.top_k, labels = writer->info->labels_count;
+    uint64_t predictions = top_k > 0 && top_k < labels ? top_k : labels;
+    if (predictions * writer->inputs_count > PREDICTIONS_AT_ONCE) {
         answer->render = render;
         answer->render_context = writer;
     } else {
@@ -109,11 +111,9 @@ static struct classify_task *task_new(struct exchange *exchange, const struct en
         .model_name = exchange->server->model_name,
         .created = time(NULL),
         .inputs_count = call->inputs_count,
-        .top_k = call->top_k,
         .activation = call->activation == ACTIVATION_AUTO ? info->activation
                                                           : (enum activation)call->activation,
-        .threshold_kind = call->threshold_kind,
-        .threshold = call->threshold,
+        .cut = call->cut,
     };
     snprintf(task->writer.id, sizeof task->writer.id, "cls-%s", id);
     return task;
@@ -161,8 +161,7 @@ void api_classify(struct exchange *exchange) {
         return;
     }
     const struct classify_rules rules = {server->model_name, engine_get_info(engine),
-                                         server->options.call_inputs_max,
-                                         server->options.truncate};
+                                         server->options.call_inputs_max, server->options.truncate};
     struct classify_call call;
     struct api_error err;
     if (!classify_read(exchange->body, &rules, &call, &err)) {

@@ -26,15 +26,18 @@ const char *api_code_name(enum api_code code) {
 /* Bytes of the valid UTF-8 sequence at `at` (`left` bytes are there), or 0. */
 static size_t sequence_bytes(const unsigned char *at, size_t left) {
     unsigned char c = at[0];
-    size_t bytes = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3
-                   : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    size_t bytes = c < 0x80                ? 1
+                   : c >= 0xC2 && c < 0xE0 ? 2
+                   : (c & 0xF0) == 0xE0    ? 3
+                   : c >= 0xF0 && c < 0xF5 ? 4
+                                           : 0;
     if (bytes == 0 || bytes > left)
         return 0;
     for (size_t i = 1; i < bytes; i++)
         if ((at[i] & 0xC0) != 0x80)
             return 0;
-    if ((c == 0xE0 && at[1] < 0xA0) || (c == 0xED && at[1] > 0x9F) ||
-        (c == 0xF0 && at[1] < 0x90) || (c == 0xF4 && at[1] > 0x8F))
+    if ((c == 0xE0 && at[1] < 0xA0) || (c == 0xED && at[1] > 0x9F) || (c == 0xF0 && at[1] < 0x90) ||
+        (c == 0xF4 && at[1] > 0x8F))
         return 0;
     return bytes;
 }
@@ -58,8 +61,8 @@ void api_text_clean(char *out, size_t room, const char *text, size_t bytes) {
     out[n] = '\0';
 }
 
-bool api_error_set(struct api_error *err, enum api_code code, const char *param,
-                   const char *format, ...) {
+bool api_error_set(struct api_error *err, enum api_code code, const char *param, const char *format,
+                   ...) {
     char message[2 * API_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
@@ -108,8 +111,7 @@ bool api_error_from_engine(struct api_error *err, const struct error *error, boo
     return api_error_set(err, code_of(error->status), param, "%s", message);
 }
 
-void api_error_write(const struct api_error *err, const char *request_id,
-                     struct json_writer *out) {
+void api_error_write(const struct api_error *err, const char *request_id, struct json_writer *out) {
     char message[API_MESSAGE_BYTES + LIMIT_REQUEST_ID_BYTES + 32];
     bool named = table[err->code].http_status == 500;
     snprintf(message, sizeof message, "%s%s%s%s", err->message, named ? " (request id " : "",

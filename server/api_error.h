@@ -63,16 +63,15 @@ unsigned api_code_http_status(enum api_code code);
 const char *api_code_name(enum api_code code);
 
 /* Fills `err`; the message is valid UTF-8 whatever the client sent. Returns false. */
-bool api_error_set(struct api_error *err, enum api_code code, const char *param,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool api_error_set(struct api_error *err, enum api_code code, const char *param, const char *format,
+                   ...) __attribute__((format(printf, 4, 5)));
 
 /* The engine's error in the API's words. `many`: the call's input was an array, so that the param
  * is "input[3]" and not "input". Returns false. */
 bool api_error_from_engine(struct api_error *err, const struct error *error, bool many);
 
 /* {"error":{"message","type","code","param"}}, with the request id in the message of a 500. */
-void api_error_write(const struct api_error *err, const char *request_id,
-                     struct json_writer *out);
+void api_error_write(const struct api_error *err, const char *request_id, struct json_writer *out);
 
 /* Copies `text` with every byte that is not valid UTF-8, and every control character, replaced by
  * '?', cut to the room at a code point border. For what clients sent, in messages and logs. */

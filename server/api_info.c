@@ -83,7 +83,7 @@ static void write_limits(const struct server *server, const struct engine_info *
 
 void api_models(struct exchange *exchange) {
     struct server *server = exchange->server;
-    const struct engine *engine = atomic_load(&server->engine);
+    struct engine *engine = atomic_load(&server->engine);
     struct json_writer *out = &exchange->answer.body;
     json_put_begin_object(out);
     json_put_key(out, "object");
@@ -102,7 +102,7 @@ void api_models(struct exchange *exchange) {
 
 void api_info(struct exchange *exchange) {
     struct server *server = exchange->server;
-    const struct engine *engine = atomic_load(&server->engine);
+    struct engine *engine = atomic_load(&server->engine);
     const struct engine_info *info = engine ? engine_get_info(engine) : NULL;
     struct json_writer *out = &exchange->answer.body;
     json_put_begin_object(out);

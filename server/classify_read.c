@@ -9,9 +9,9 @@
 /* Room for the ids and inputs of the largest body that json_read_document() lets through. */
 enum { ARENA_BYTES_MAX = 256 << 20, STRIDE_DEFAULT = 64 };
 
-static const char *const body_fields[] = {"input",      "inputs",   "model",           "top_k",
-                                          "threshold",  "activation", "truncate",
-                                          "truncation_side", "window"};
+static const char *const body_fields[] = {"input",    "inputs",          "model",
+                                          "top_k",    "threshold",       "activation",
+                                          "truncate", "truncation_side", "window"};
 static const char *const pair_fields[] = {"text", "text_pair"};
 static const char *const window_fields[] = {"stride", "aggregate"};
 enum {
@@ -87,10 +87,10 @@ static bool read_input(struct classify_call *call, const json_t *value, const ch
         return api_error_set(err, API_EMPTY_INPUT, param, "'%s' is an empty array", param);
     if (json_is_array(value) && json_is_number(json_array_get(value, 0)))
         return read_ids(call, value, param, out, err);
-    return api_error_set(err, API_INVALID_TYPE, param,
-                         "'%s' must be a text, a pair object or an array of token ids, not %s",
-                         param, json_is_array(value) ? "an array of something else"
-                                                     : json_read_type_name(value));
+    return api_error_set(
+        err, API_INVALID_TYPE, param,
+        "'%s' must be a text, a pair object or an array of token ids, not %s", param,
+        json_is_array(value) ? "an array of something else" : json_read_type_name(value));
 }
 
 static bool read_inputs(struct classify_call *call, const json_t *value, uint32_t inputs_max,
@@ -136,9 +136,9 @@ static bool read_threshold(const json_t *body, const struct engine_info *info,
     if (!value || json_is_null(value))
         return true;
     if (json_is_number(value)) {
-        call->threshold_kind = THRESHOLD_NUMBER;
-        call->threshold = (float)json_number_value(value);
-        if (!isfinite(call->threshold))
+        call->cut.kind = THRESHOLD_VALUE;
+        call->cut.threshold = (float)json_number_value(value);
+        if (!isfinite(call->cut.threshold))
             return api_error_set(err, API_INVALID_VALUE, "threshold",
                                  "'threshold' is too large for a score");
         return true;
@@ -154,7 +154,7 @@ static bool read_threshold(const json_t *body, const struct engine_info *info,
     if (!info->thresholds)
         return api_error_set(err, API_INVALID_VALUE, "threshold",
                              "the model has no thresholds.json");
-    call->threshold_kind = THRESHOLD_MODEL;
+    call->cut.kind = THRESHOLD_MODEL;
     return true;
 }
 
@@ -193,7 +193,7 @@ static bool read_body(const json_t *body, const struct classify_rules *rules,
                              "'input' and 'inputs' are the same field; give one of them");
     if (!input && !inputs)
         return api_error_set(err, API_MISSING_FIELD, "input", "'input' is missing");
-    int64_t top_k = rules->info->labels_count;
+    int64_t top_k = 0;
     if (!read_model(body, rules->model_name, err) ||
         !json_read_whole_in(body, "top_k", 1, INT64_MAX, &top_k, err) ||
         !read_threshold(body, rules->info, call, err) ||
@@ -202,14 +202,13 @@ static bool read_body(const json_t *body, const struct classify_rules *rules,
         !json_read_choice(body, "truncation_side", side_words, &call->side, err) ||
         !read_window(body, call, err))
         return false;
-    if (top_k < rules->info->labels_count)
-        call->top_k = (uint32_t)top_k;
+    call->cut.top_k = top_k < UINT32_MAX ? (uint32_t)top_k : 0;
     return read_inputs(call, input ? input : inputs, rules->inputs_max, err);
 }
 
 bool classify_read(struct view body, const struct classify_rules *rules, struct classify_call *out,
                    struct api_error *err) {
-    *out = (struct classify_call){.truncate = rules->truncate, .top_k = rules->info->labels_count};
+    *out = (struct classify_call){.truncate = rules->truncate};
     arena_init(&out->arena, ARENA_BYTES_MAX);
     if (json_read_document(body, &out->document, err) && read_body(out->document, rules, out, err))
         return true;

@@ -9,6 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/engine.h"
 #include "server/api_error.h"
+#include "server/classification.h"
 
 /* What the reader must know about the server and its model. */
 struct classify_rules {
@@ -21,17 +22,13 @@ struct classify_rules {
 /* Names of enum activation, in its order, ended by NULL. */
 extern const char *const classify_activation_words[];
 
-enum threshold_kind { THRESHOLD_NONE, THRESHOLD_NUMBER, THRESHOLD_MODEL };
-
 struct classify_call {
     json_t *document;   /* owns the texts */
     struct arena arena; /* owns the inputs and token ids */
     struct engine_input *inputs;
     uint32_t inputs_count;
-    bool many;      /* the input was an array of inputs */
-    uint32_t top_k; /* 1 to the number of labels */
-    enum threshold_kind threshold_kind;
-    float threshold;
+    bool many; /* the input was an array of inputs */
+    struct classification_cut cut;
     uint32_t activation, side, aggregate; /* enums of engine.h */
     bool truncate, window;
     uint32_t window_stride;

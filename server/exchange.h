@@ -51,7 +51,7 @@ struct answer {
 struct exchange {
     struct server *server;
     struct connection *connection;
-    const struct route *route;     /* NULL: no such path */
+    const struct route *route; /* NULL: no such path */
     enum method method;
     char method_name[16]; /* cleaned, for the access log */
     char path[256];       /* decoded and cleaned, for the access log */

@@ -99,8 +99,8 @@ static size_t decimal_write(char *out, struct decimal decimal) {
             memcpy(at, digits + 1, (size_t)count - 1);
             at += count - 1;
         }
-        return (size_t)(at - out) + (size_t)snprintf(at, 6, "e%c%02d", exponent < 0 ? '-' : '+',
-                                                     abs(exponent));
+        return (size_t)(at - out) +
+               (size_t)snprintf(at, 6, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
     }
     if (exponent < 0) {
         memcpy(at, "0.000", 5);

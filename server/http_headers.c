@@ -108,8 +108,7 @@ bool http_headers_check(const struct http_headers *headers, struct api_error *er
         return api_error_set(err, API_INVALID_FRAMING, NULL,
                              "there must be one Content-Length, a whole number");
     if (headers->codings > 0 && !headers->http_1_1)
-        return api_error_set(err, API_INVALID_FRAMING, NULL,
-                             "HTTP/1.0 has no Transfer-Encoding");
+        return api_error_set(err, API_INVALID_FRAMING, NULL, "HTTP/1.0 has no Transfer-Encoding");
     if (headers->codings > 1 ||
         (headers->codings == 1 && strcasecmp(headers->coding, "chunked") != 0))
         return api_error_set(err, API_CODING_NOT_IMPLEMENTED, NULL,
@@ -130,8 +129,8 @@ bool http_headers_check_request(const struct http_headers *headers, struct api_e
                              LIMIT_TARGET_BYTES);
     if (headers->target_has_nul)
         return api_error_set(err, API_INVALID_VALUE, NULL, "the path has a NUL");
-    if (headers->expectations > 1 || (headers->expectations == 1 &&
-                                      strcasecmp(headers->expectation, "100-continue") != 0))
+    if (headers->expectations > 1 ||
+        (headers->expectations == 1 && strcasecmp(headers->expectation, "100-continue") != 0))
         return api_error_set(err, API_EXPECTATION_FAILED, NULL,
                              "Expect is '%s'; allowed: 100-continue", headers->expectation);
     if (headers->has_timeout && headers->timeout_ms == 0)
@@ -164,9 +163,8 @@ bool http_headers_check_json(const struct http_headers *headers, uint64_t body_b
                              "Content-Type is '%s'; allowed: application/json",
                              headers->content_type);
     if (headers->length > body_bytes_max)
-        return api_error_set(err, API_BODY_TOO_LARGE, NULL,
-                             "the body has %llu bytes; allowed: %llu",
-                             (unsigned long long)headers->length,
-                             (unsigned long long)body_bytes_max);
+        return api_error_set(
+            err, API_BODY_TOO_LARGE, NULL, "the body has %llu bytes; allowed: %llu",
+            (unsigned long long)headers->length, (unsigned long long)body_bytes_max);
     return true;
 }

@@ -98,9 +98,9 @@ void loop_answer_early(struct connection *connection) {
     const struct exchange *exchange = connection->exchange;
     bool answered = exchange && exchange->answer.http_status != 0;
     unsigned http_status = answered ? exchange->answer.http_status : 408;
-    struct view body = answered ? (struct view){exchange->answer.body.data,
-                                                exchange->answer.body.bytes}
-                                : view_of(timeout_body);
+    struct view body = answered
+                           ? (struct view){exchange->answer.body.data, exchange->answer.body.bytes}
+                           : view_of(timeout_body);
     char text[EARLY_BYTES_MAX], extra[LIMIT_REQUEST_ID_BYTES + 64] = "";
     if (answered)
         snprintf(extra, sizeof extra, "X-Request-Id: %s\r\n", exchange->request_id);

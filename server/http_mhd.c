@@ -85,8 +85,7 @@ static bool add_headers(const struct http_exchange *http, struct MHD_Response *r
     const struct answer *answer = &exchange->answer;
     char seconds[16];
     snprintf(seconds, sizeof seconds, "%u", answer->retry_after_s);
-    bool closes = http->ends_connection ||
-                  atomic_load(&exchange->server->phase) == PHASE_DRAINING;
+    bool closes = http->ends_connection || atomic_load(&exchange->server->phase) == PHASE_DRAINING;
     const struct {
         bool wanted;
         const char *name, *value;
@@ -113,8 +112,8 @@ static enum MHD_Result queue_answer(struct http_exchange *http) {
         return MHD_NO;
     loop_enter(connection, CONNECTION_SENDING);
     if (add_headers(http, response))
-        result = MHD_queue_response(connection->handle, http->exchange.answer.http_status,
-                                    response);
+        result =
+            MHD_queue_response(connection->handle, http->exchange.answer.http_status, response);
     MHD_destroy_response(response);
     return result;
 }
@@ -308,8 +307,7 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *han
 
 enum status http_mhd_open(struct loop *loop, int listener, struct error *err) {
     const struct server_options *options = &loop->http->server->options;
-    unsigned share = (options->connections_max + options->http_threads - 1) /
-                     options->http_threads;
+    unsigned share = (options->connections_max + options->http_threads - 1) / options->http_threads;
     int copy = fcntl(listener, F_DUPFD_CLOEXEC, 0); /* the daemon closes its own */
     if (copy < 0)
         return error_set(err, STATUS_IO, "listening socket: %s", strerror(errno));
@@ -331,8 +329,7 @@ void http_mhd_close(struct loop *loop) {
 }
 
 int http_mhd_descriptor(const struct loop *loop) {
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     return info ? info->epoll_fd : -1;
 }
 

@@ -117,7 +117,7 @@ static bool needs_escape(unsigned char c) {
 
 static void append_escaped(struct json_writer *writer, unsigned char c) {
     static const char *const short_forms[] = {
-        ['\b'] = "\\b", ['\f'] = "\\f",  ['\n'] = "\\n",   ['\r'] = "\\r",
+        ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n",  ['\r'] = "\\r",
         ['\t'] = "\\t", ['"'] = "\\\"", ['\\'] = "\\\\",
     };
     if (c < sizeof short_forms / sizeof short_forms[0] && short_forms[c])

@@ -42,8 +42,8 @@ static enum status open_unix(const char *path, int *descriptor, struct error *er
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(fd, BACKLOG) != 0) {
-        enum status status = error_set(err, STATUS_IO, "cannot listen on unix:%s: %s", path,
-                                       strerror(errno));
+        enum status status =
+            error_set(err, STATUS_IO, "cannot listen on unix:%s: %s", path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return status;
@@ -71,9 +71,8 @@ static uint16_t read_port(int fd) {
     socklen_t bytes = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
         return 0;
-    return ntohs(address.ss_family == AF_INET6
-                     ? ((const struct sockaddr_in6 *)&address)->sin6_port
-                     : ((const struct sockaddr_in *)&address)->sin_port);
+    return ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((const struct sockaddr_in *)&address)->sin_port);
 }
 
 static enum status open_network(const char *host, uint16_t port, int *descriptor,
@@ -84,8 +83,7 @@ static enum status open_network(const char *host, uint16_t port, int *descriptor
     snprintf(service, sizeof service, "%u", port);
     int failure = getaddrinfo(host, service, &hints, &found);
     if (failure != 0)
-        return error_set(err, STATUS_INVALID_VALUE, "host '%s': %s", host,
-                         gai_strerror(failure));
+        return error_set(err, STATUS_INVALID_VALUE, "host '%s': %s", host, gai_strerror(failure));
     int fd = -1;
     for (const struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
         fd = open_address(a);

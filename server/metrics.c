@@ -66,8 +66,7 @@ void metrics_count(struct metrics *metrics, enum metric_route route, enum metric
     histogram_observe(&metrics->durations[route], (double)duration_ns / (double)NS_PER_S);
 }
 
-void metrics_observe_phase(struct metrics *metrics, enum metric_phase phase,
-                           uint64_t duration_ns) {
+void metrics_observe_phase(struct metrics *metrics, enum metric_phase phase, uint64_t duration_ns) {
     histogram_observe(&metrics->phases[phase], (double)duration_ns / (double)NS_PER_S);
 }
 
@@ -86,8 +85,8 @@ static void write_histogram(struct json_writer *out, const char *name, const cha
         json_writer_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", name, labels, comma,
                            histogram->bounds[i], (unsigned long long)count);
     }
-    count += atomic_load_explicit(&histogram->counts[histogram->bounds_count],
-                                  memory_order_relaxed);
+    count +=
+        atomic_load_explicit(&histogram->counts[histogram->bounds_count], memory_order_relaxed);
     const char *open = *labels ? "{" : "", *close = *labels ? "}" : "";
     json_writer_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n%s_sum%s%s%s %.6f\n", name, labels,
                        comma, (unsigned long long)count, name, open, labels, close,
@@ -137,8 +136,7 @@ static void write_value(struct json_writer *out, const char *name, const char *t
                        *labels ? "}" : "", value);
 }
 
-static void write_model(struct server *server, const struct engine *engine,
-                        struct json_writer *out) {
+static void write_model(struct server *server, struct engine *engine, struct json_writer *out) {
     const struct engine_info *info = engine_get_info(engine);
     struct engine_statistics statistics;
     engine_get_statistics(engine, &statistics);
@@ -148,12 +146,13 @@ static void write_model(struct server *server, const struct engine *engine,
     write_value(out, "bertd_inputs_total", "counter", "Inputs answered.", labels,
                 (double)statistics.inputs);
     snprintf(labels, sizeof labels, "model=\"%s\"", model);
-    write_value(out, "bertd_tokens_total", "counter",
-                "Tokens answered, special tokens included.", labels, (double)statistics.tokens);
+    write_value(out, "bertd_tokens_total", "counter", "Tokens answered, special tokens included.",
+                labels, (double)statistics.tokens);
     write_value(out, "bertd_truncated_total", "counter", "Inputs that were cut.", labels,
                 (double)statistics.truncated);
-    snprintf(labels, sizeof labels, "model=\"%s\",revision=\"%s\",dtype=\"%s\",family=\"%s\",task=\"%s\"",
-             model, info->revision, info->dtype, info->family, info->task);
+    snprintf(labels, sizeof labels,
+             "model=\"%s\",revision=\"%s\",dtype=\"%s\",family=\"%s\",task=\"%s\"", model,
+             info->revision, info->dtype, info->family, info->task);
     write_value(out, "bertd_model_info", "gauge", "What is served.", labels, 1);
     write_value(out, "bertd_queue_tokens", "gauge",
                 "Tokens admitted and not yet taken by the first stage.", "",
@@ -166,8 +165,7 @@ static void write_model(struct server *server, const struct engine *engine,
     write_histogram(out, "bertd_microbatch_inputs", "", statistics.microbatch_inputs);
 }
 
-static void write_stages(struct server *server, const struct engine *engine,
-                         struct json_writer *out) {
+static void write_stages(struct server *server, struct engine *engine, struct json_writer *out) {
     static const char *const names[] = {"bertd_stage_busy_seconds_total",
                                         "bertd_stage_starved_seconds_total",
                                         "bertd_stage_blocked_seconds_total"};
@@ -188,7 +186,7 @@ static void write_stages(struct server *server, const struct engine *engine,
 }
 
 void metrics_write(struct server *server, struct json_writer *out) {
-    const struct engine *engine = atomic_load(&server->engine);
+    struct engine *engine = atomic_load(&server->engine);
     const char *reason;
     write_requests(&server->metrics, out);
     if (engine) {

@@ -78,8 +78,7 @@ void router_completed(struct exchange *exchange, bool sent) {
     struct server *server = exchange->server;
     const struct answer *answer = &exchange->answer;
     uint64_t duration_ns = clock_now_ns() - exchange->started_ns;
-    metrics_count(&server->metrics,
-                  exchange->route ? exchange->route->metric : METRIC_ROUTE_OTHER,
+    metrics_count(&server->metrics, exchange->route ? exchange->route->metric : METRIC_ROUTE_OTHER,
                   sent ? metrics_outcome(answer->http_status) : METRIC_OUTCOME_CANCELLED,
                   duration_ns);
     if (answer->write_ns > 0)

@@ -126,7 +126,7 @@ const char *server_url(const struct server *server) {
 }
 
 enum api_code server_readiness(struct server *server, const char **reason) {
-    const struct engine *engine = atomic_load(&server->engine);
+    struct engine *engine = atomic_load(&server->engine);
     struct engine_statistics statistics;
     *reason = NULL;
     if (atomic_load(&server->phase) != PHASE_SERVING) {
@@ -146,7 +146,7 @@ enum api_code server_readiness(struct server *server, const char **reason) {
 }
 
 unsigned server_retry_after(struct server *server, enum api_code code) {
-    const struct engine *engine = atomic_load(&server->engine);
+    struct engine *engine = atomic_load(&server->engine);
     struct engine_statistics statistics;
     if (code != API_QUEUE_FULL || !engine)
         return 1;

@@ -28,7 +28,7 @@ struct server {
     char *model_name;                /* written before `engine` */
     _Atomic(struct engine *) engine; /* NULL: loading */
     _Atomic int phase;
-    time_t started; /* wall clock, `created` of the model */
+    time_t started;      /* wall clock, `created` of the model */
     uint64_t run_number; /* random: makes ids differ between two runs */
     _Atomic uint64_t next_id;
     struct metrics metrics;

@@ -100,11 +100,21 @@ static struct engine *fake_engine_open(uint32_t delay_ms, uint32_t calls_max) {
     engine->delay_ms = delay_ms;
     engine->calls_max = calls_max;
     engine->info = (struct engine_info){
-        .name = "fake", .family = "bert", .task = "text-classification", .dtype = "f32",
-        .revision = "", .labels = fake_labels, .thresholds = fake_thresholds,
-        .labels_count = FAKE_LABELS, .activation = ACTIVATION_SIGMOID,
-        .tokens_max = FAKE_TOKENS_MAX, .special_tokens = 2, .vocab_size = 1000,
-        .stages_count = 1, .replicas_count = 1, .call_tokens_max = LIMIT_CALL_TOKENS,
+        .name = "fake",
+        .family = "bert",
+        .task = "text-classification",
+        .dtype = "f32",
+        .revision = "",
+        .labels = fake_labels,
+        .thresholds = fake_thresholds,
+        .labels_count = FAKE_LABELS,
+        .activation = ACTIVATION_SIGMOID,
+        .tokens_max = FAKE_TOKENS_MAX,
+        .special_tokens = 2,
+        .vocab_size = 1000,
+        .stages_count = 1,
+        .replicas_count = 1,
+        .call_tokens_max = LIMIT_CALL_TOKENS,
         .tokens_per_second = 1000,
     };
     histogram_init(&engine->tokens, fake_bounds, 3);
@@ -146,8 +156,8 @@ void engine_close(struct engine *engine) {
 static enum status fake_fill(struct call *call, const struct call_spec *spec, struct error *err) {
     for (uint32_t i = 0; i < spec->inputs_count; i++) {
         const struct engine_input *input = &spec->inputs[i];
-        uint32_t units = input->ids ? input->ids_count
-                                    : (uint32_t)(input->text.bytes + input->text_pair.bytes);
+        uint32_t units =
+            input->ids ? input->ids_count : (uint32_t)(input->text.bytes + input->text_pair.bytes);
         uint32_t tokens = units + 2;
         bool truncated = tokens > FAKE_TOKENS_MAX && !spec->window;
         if (truncated && !spec->truncate) {
@@ -158,8 +168,8 @@ static enum status fake_fill(struct call *call, const struct call_spec *spec, st
         }
         call->scores[i][1] = (float)units / 1024;
         call->scores[i][0] = 1 - call->scores[i][1];
-        call->answers[i] = (struct call_answer){
-            call->scores[i], truncated ? FAKE_TOKENS_MAX : tokens, 1, truncated};
+        call->answers[i] = (struct call_answer){call->scores[i],
+                                                truncated ? FAKE_TOKENS_MAX : tokens, 1, truncated};
     }
     return STATUS_OK;
 }
@@ -175,8 +185,11 @@ enum status engine_submit(struct engine *engine, const struct call_spec *spec, s
     struct call *call = calloc(1, sizeof *call);
     if (!call)
         abort();
-    *call = (struct call){.engine = engine, .done = spec->done, .context = spec->context,
-                          .deadline_ns = spec->deadline_ns, .inputs_count = spec->inputs_count,
+    *call = (struct call){.engine = engine,
+                          .done = spec->done,
+                          .context = spec->context,
+                          .deadline_ns = spec->deadline_ns,
+                          .inputs_count = spec->inputs_count,
                           .references = 2};
     call->scores = calloc(spec->inputs_count, sizeof *call->scores);
     call->answers = calloc(spec->inputs_count, sizeof *call->answers);
@@ -246,14 +259,14 @@ const char *engine_plan_json(const struct engine *engine) {
     return "{\"stages\":[]}";
 }
 
-void engine_get_statistics(const struct engine *engine, struct engine_statistics *out) {
+void engine_get_statistics(struct engine *engine, struct engine_statistics *out) {
     *out = (struct engine_statistics){.microbatch_tokens = &engine->tokens,
                                       .microbatch_inputs = &engine->inputs,
                                       .queue_tokens = 2500,
                                       .drain_tokens_per_second = 1000};
 }
 
-bool engine_get_stage(const struct engine *engine, uint32_t index, struct stage_statistics *out) {
+bool engine_get_stage(struct engine *engine, uint32_t index, struct stage_statistics *out) {
     (void)engine;
     *out = (struct stage_statistics){.name = "stage 0", .busy_ns = 1500000000};
     return index == 0;

@@ -87,7 +87,8 @@ static void too_many_values_are_refused_before_they_cost_memory(void **state) {
 
 static void a_number_out_of_range_names_its_field(void **state) {
     (void)state;
-    json_t *document = read_valid("{\"top_k\":123456789012345678901234567890,\"k\":3.0,\"n\":null}");
+    json_t *document =
+        read_valid("{\"top_k\":123456789012345678901234567890,\"k\":3.0,\"n\":null}");
     int64_t whole = 7;
     struct api_error err;
     assert_false(json_read_whole_in(document, "top_k", 1, 100, &whole, &err));
