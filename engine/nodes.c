@@ -79,9 +79,9 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
                                const struct model_weights *weights, struct error *err) {
     for (uint32_t i = 0; i < config->layers_count; i++) {
         const struct layer_weights *layer = &weights->layers[i];
-        enum status status = encoder_layer_open(nodes->linears, kernels, config, layer,
-                                                i + 1 == config->layers_count, &nodes->layers[i],
-                                                err);
+        enum status status =
+            encoder_layer_open(nodes->linears, kernels, config, layer,
+                               i + 1 == config->layers_count, &nodes->layers[i], err);
         if (status != STATUS_OK)
             return status;
         nodes->layers_count++;

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-void attention_init(struct attention *attention, const struct kernels *kernels,
-                    uint32_t attn_heads, uint32_t head_dim) {
+void attention_init(struct attention *attention, const struct kernels *kernels, uint32_t attn_heads,
+                    uint32_t head_dim) {
     *attention = (struct attention){
         .kernels = kernels,
         .attn_heads = attn_heads,

@@ -17,8 +17,8 @@ struct attention {
     float scale; /* 1 / sqrt(D) */
 };
 
-void attention_init(struct attention *attention, const struct kernels *kernels,
-                    uint32_t attn_heads, uint32_t head_dim);
+void attention_init(struct attention *attention, const struct kernels *kernels, uint32_t attn_heads,
+                    uint32_t head_dim);
 
 /* Floats of scratch for texts of up to `tokens_max` tokens. */
 size_t attention_scratch_floats(const struct attention *attention, uint32_t tokens_max);

@@ -4,8 +4,7 @@
 #include <string.h>
 
 static enum status linears_open(struct linear_set *set, const struct layer_weights *weights,
-                                bool queries_apart, struct encoder_layer *out,
-                                struct error *err) {
+                                bool queries_apart, struct encoder_layer *out, struct error *err) {
     const struct linear_weights *qkv[] = {&weights->query, &weights->key, &weights->value};
     const struct linear_weights *attention_output[] = {&weights->attention_output};
     const struct linear_weights *up[] = {&weights->intermediate}, *down[] = {&weights->output};

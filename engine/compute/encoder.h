@@ -19,8 +19,8 @@
 struct encoder_layer {
     const struct kernels *kernels;
     struct attention attention;
-    struct linear *qkv;         /* [3H, H]; NULL where queries are apart: */
-    struct linear *query, *kv;  /* [H, H], [2H, H] */
+    struct linear *qkv;        /* [3H, H]; NULL where queries are apart: */
+    struct linear *query, *kv; /* [H, H], [2H, H] */
     struct linear *attention_output, *up, *down;
     struct norm attention_norm, output_norm;
     enum activation_function activation;

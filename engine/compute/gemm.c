@@ -100,7 +100,7 @@ struct gemm_shape {
 
 struct gemm_weights {
     const struct gemm_shape *shape;
-    float *packed, *bias;
+    float *packed, *bias; /* in an arena */
     dnnl_memory_t packed_memory, bias_memory;
     size_t packed_bytes;
 };
@@ -285,7 +285,8 @@ uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape) {
 }
 
 enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
-                              struct gemm_weights **out, struct error *err) {
+                              struct weights_arena *arena, struct gemm_weights **out,
+                              struct error *err) {
     *out = NULL;
     struct gemm_weights *weights = calloc(1, sizeof *weights);
     dnnl_status_t result = dnnl_out_of_memory;
@@ -293,11 +294,10 @@ enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *
         return to_status(result, err);
     weights->shape = shape;
     weights->packed_bytes = dnnl_memory_desc_get_size(LAYOUT(shape->weights));
-    weights->packed = aligned_bytes(weights->packed_bytes);
-    weights->bias = aligned_bytes(shape->outputs * sizeof(float));
+    weights->packed = weights_arena_alloc(arena, weights->packed_bytes);
+    weights->bias = weights_arena_alloc(arena, shape->outputs * sizeof(float));
     if (!weights->packed || !weights->bias)
         goto done;
-    memset(weights->bias, 0, shape->outputs * sizeof(float));
     TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine,
                            weights->packed));
     TRY(dnnl_memory_create(&weights->bias_memory, LAYOUT(shape->bias), gemm->engine,
@@ -317,8 +317,6 @@ void gemm_weights_close(struct gemm_weights *weights) {
         dnnl_memory_destroy(weights->bias_memory);
     if (weights->packed_memory)
         dnnl_memory_destroy(weights->packed_memory);
-    free(weights->bias);
-    free(weights->packed);
     free(weights);
 }
 
@@ -393,8 +391,8 @@ enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_shape *const 
     for (uint32_t s = 0; s < count; s++) {
         for (int i = 0; i < GEMM_BLOCKS; i++) {
             const struct block *block = &shapes[s]->blocks[i];
-            size_t bytes = block->primitive ? dnnl_memory_desc_get_size(LAYOUT(block->scratchpad))
-                                            : 0;
+            size_t bytes =
+                block->primitive ? dnnl_memory_desc_get_size(LAYOUT(block->scratchpad)) : 0;
             bytes_max = bytes > bytes_max ? bytes : bytes_max;
         }
     }
@@ -440,8 +438,10 @@ bool gemm_run(const struct gemm_weights *weights, struct gemm_scratch *scratch,
     TRY(dnnl_memory_set_data_handle(memory->x, handle_of(x)));
     TRY(dnnl_memory_set_data_handle(memory->y, y));
     dnnl_exec_arg_t args[] = {
-        {DNNL_ARG_SRC, memory->x}, {DNNL_ARG_WEIGHTS, weights->packed_memory},
-        {DNNL_ARG_DST, memory->y}, {DNNL_ARG_BIAS, weights->bias_memory},
+        {DNNL_ARG_SRC, memory->x},
+        {DNNL_ARG_WEIGHTS, weights->packed_memory},
+        {DNNL_ARG_DST, memory->y},
+        {DNNL_ARG_BIAS, weights->bias_memory},
         {DNNL_ARG_SCRATCHPAD, memory->scratchpad},
     };
     TRY(dnnl_primitive_execute(weights->shape->blocks[block].primitive, scratch->stream,

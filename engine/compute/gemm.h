@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "engine/base/status.h"
+#include "engine/compute/weights_arena.h"
 
 enum gemm_dtype { GEMM_F32 };
 
@@ -50,9 +51,11 @@ void gemm_shape_close(struct gemm_shape *shape);
 uint32_t gemm_shape_get_blocks(const struct gemm_shape *shape);
 uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape);
 
-/* Room for packed weights, undefined, and a bias of zeros. Error: NO_MEMORY, INTERNAL. */
+/* Packed weights, undefined, and a bias of zeros. They lie in the arena and outlive the close.
+ * Errors: NO_MEMORY, INTERNAL. */
 enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
-                              struct gemm_weights **out, struct error *err);
+                              struct weights_arena *arena, struct gemm_weights **out,
+                              struct error *err);
 void gemm_weights_close(struct gemm_weights *weights);
 
 /* Reorders `wide` [out, in], row-major; it is not needed afterwards. Error: INTERNAL, NO_MEMORY. */

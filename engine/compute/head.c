@@ -25,7 +25,8 @@ void pooler_run(const struct pooler *pooler, struct linear_scratch *scratch, con
     for (uint32_t first = 0; first < rows; first += GEMM_ROWS_MAX) {
         const uint32_t left = rows - first, count = left < GEMM_ROWS_MAX ? left : GEMM_ROWS_MAX;
         for (uint32_t b = 0; b < count; b++)
-            memcpy(gathered + b * width, hidden + starts[first + b] * width, width * sizeof *hidden);
+            memcpy(gathered + b * width, hidden + starts[first + b] * width,
+                   width * sizeof *hidden);
         float *out = hidden + first * width;
         linear_run(pooler->dense, scratch, gathered, count, out);
         pooler->kernels->activate(pooler->function, out, count * width);

@@ -15,8 +15,7 @@ struct pooler {
 
 /* Errors: NO_MEMORY, INTERNAL. */
 enum status pooler_open(struct linear_set *set, const struct kernels *kernels,
-                        const struct model_weights *weights, struct pooler *out,
-                        struct error *err);
+                        const struct model_weights *weights, struct pooler *out, struct error *err);
 void pooler_close(struct pooler *pooler);
 
 /* hidden [N, H] -> its first B rows: row b becomes function(dense(row starts[b])). The other rows

@@ -17,7 +17,8 @@ struct shape {
 struct linear_set {
     struct gemm *gemm;
     const struct kernels *kernels;
-    uint32_t blocks; /* allowed */
+    struct weights_arena arena; /* all packed weights */
+    uint32_t blocks;            /* allowed */
     uint32_t shapes_count;
     struct shape shapes[LINEAR_SHAPES_MAX];
     struct gemm_shape *gemm_shapes[LINEAR_SHAPES_MAX];
@@ -68,6 +69,7 @@ void linear_set_close(struct linear_set *set) {
     for (uint32_t i = 0; i < set->shapes_count; i++)
         gemm_shape_close(set->gemm_shapes[i]);
     gemm_close(set->gemm);
+    weights_arena_free(&set->arena);
     free(set);
 }
 
@@ -135,9 +137,10 @@ static enum status shape_test(struct linear_set *set, uint32_t index, float *wid
     const size_t in = shape->inputs, out = shape->outputs;
     struct gemm_weights *weights = NULL;
     struct gemm_scratch *scratch = NULL;
+    struct weights_arena arena = {0};
     float *x = floats_alloc(2 * GEMM_ROWS_MAX, in), *y = floats_alloc(3 * GEMM_ROWS_MAX, out);
-    enum status status = x && y ? gemm_weights_open(set->gemm, gemm_shape, &weights, err)
-                                : no_memory(err);
+    enum status status =
+        x && y ? gemm_weights_open(set->gemm, gemm_shape, &arena, &weights, err) : no_memory(err);
     if (status == STATUS_OK) {
         fill_random(wide, in * out, 1);
         status = gemm_weights_pack(set->gemm, weights, wide, err);
@@ -167,6 +170,7 @@ static enum status shape_test(struct linear_set *set, uint32_t index, float *wid
 done:
     gemm_scratch_close(scratch);
     gemm_weights_close(weights);
+    weights_arena_free(&arena);
     free(y);
     free(x);
     return status;
@@ -219,11 +223,10 @@ enum status linear_open(struct linear_set *set, const struct linear_weights *con
         shape.outputs += (uint32_t)weights[i]->weight.shape[0];
     float *wide = floats_alloc(shape.outputs, shape.inputs);
     struct linear *linear = calloc(1, sizeof *linear);
-    enum status status = wide && linear
-                             ? shape_find(set, shape, wide, &linear->shape_index, err)
-                             : no_memory(err);
+    enum status status =
+        wide && linear ? shape_find(set, shape, wide, &linear->shape_index, err) : no_memory(err);
     if (status == STATUS_OK)
-        status = gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index],
+        status = gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index], &set->arena,
                                    &linear->weights, err);
     if (status == STATUS_OK) {
         linear->shape = &set->shapes[linear->shape_index];
@@ -275,10 +278,10 @@ enum status linear_scratch_open(const struct linear_set *set, struct linear_scra
     }
     scratch->pad_x = floats_alloc(GEMM_ROWS_MAX, inputs);
     scratch->pad_y = floats_alloc(GEMM_ROWS_MAX, outputs);
-    enum status status = scratch->pad_x && scratch->pad_y
-                             ? gemm_scratch_open(set->gemm, set->gemm_shapes, set->shapes_count,
-                                                 &scratch->gemm, err)
-                             : no_memory(err);
+    enum status status =
+        scratch->pad_x && scratch->pad_y
+            ? gemm_scratch_open(set->gemm, set->gemm_shapes, set->shapes_count, &scratch->gemm, err)
+            : no_memory(err);
     if (status == STATUS_OK)
         *out = scratch;
     else

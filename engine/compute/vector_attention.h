@@ -50,17 +50,14 @@ VEC_INLINE void product_block(const float *a, size_t a_stride, const float *b, s
                               size_t depth, float *c, size_t c_stride, const size_t columns) {
     vec sums[VEC_ROWS][VEC_COLUMNS];
     UNROLL for (size_t r = 0; r < VEC_ROWS; r++) {
-        UNROLL for (size_t j = 0; j < columns; j++)
-            sums[r][j] = vec_set(0.0f);
+        UNROLL for (size_t j = 0; j < columns; j++) sums[r][j] = vec_set(0.0f);
     }
     for (size_t k = 0; k < depth; k++, b += b_stride) {
         vec row[VEC_COLUMNS];
-        UNROLL for (size_t j = 0; j < columns; j++)
-            row[j] = vec_load(b + j * VEC_LANES);
+        UNROLL for (size_t j = 0; j < columns; j++) row[j] = vec_load(b + j * VEC_LANES);
         UNROLL for (size_t r = 0; r < VEC_ROWS; r++) {
             vec x = vec_set(a[r * a_stride + k]);
-            UNROLL for (size_t j = 0; j < columns; j++)
-                sums[r][j] = vec_fma(x, row[j], sums[r][j]);
+            UNROLL for (size_t j = 0; j < columns; j++) sums[r][j] = vec_fma(x, row[j], sums[r][j]);
         }
     }
     UNROLL for (size_t r = 0; r < VEC_ROWS; r++) {
@@ -116,8 +113,7 @@ VEC_INLINE void transpose_4x4(const float *rows, size_t stride, float *out) {
         __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
         __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7),
     };
-    UNROLL for (size_t i = 0; i < 4; i++)
-        memcpy(out + i * PANEL, &turned[i], sizeof turned[i]);
+    UNROLL for (size_t i = 0; i < 4; i++) memcpy(out + i * PANEL, &turned[i], sizeof turned[i]);
 }
 
 /* One panel: `count` (1..PANEL) keys, zeros after them up to a whole vector. */

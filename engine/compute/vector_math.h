@@ -70,7 +70,8 @@ VEC_INLINE vec vec_exp(vec x) {
     return (vec)((vec_bits)p + ((vec_bits)shifted << 23));
 }
 
-/* erf(z) = z P(z^2) / Q(z^2) up to |z| = sqrt(15), where it is 1 - 4e-8; error of the fit 1.4e-8. */
+/* erf(z) = z P(z^2) / Q(z^2) up to |z| = sqrt(15), where it is 1 - 4e-8; error of the fit 1.4e-8.
+ */
 VEC_INLINE vec vec_erf(vec z) {
     vec edge = vec_set(3.8729833f);
     z = vec_max(vec_set(0.0f) - edge, vec_min(edge, z));

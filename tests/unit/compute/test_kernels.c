@@ -192,8 +192,8 @@ static void a_constant_row_becomes_beta(void **state) {
 
 static double half_value(uint32_t bits) {
     const uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double value = exponent == 0 ? ldexp(fraction, -24)
-                                 : ldexp(1024 + fraction, (int)exponent - 25);
+    double value =
+        exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, (int)exponent - 25);
     if (exponent == 31)
         value = fraction ? (double)NAN : (double)INFINITY;
     return bits & 0x8000 ? -value : value;

@@ -84,8 +84,8 @@ static void products_are_exact_at_odd_sizes(void **state) {
     static const uint32_t row_counts[] = {1, 2, 3, 7, 8, 31, 63, 64, 65, 130};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         for (int mode = GEMM_STORE; mode <= GEMM_ADD; mode++) {
-            struct fixture f = fixture_make(sizes[s][0], sizes[s][1], 1, (enum gemm_mode)mode,
-                                            GEMM_ALL_BLOCKS);
+            struct fixture f =
+                fixture_make(sizes[s][0], sizes[s][1], 1, (enum gemm_mode)mode, GEMM_ALL_BLOCKS);
             for (size_t c = 0; c < sizeof row_counts / sizeof *row_counts; c++) {
                 const uint32_t rows = row_counts[c];
                 float *x = random_floats(rows * f.in), *before = random_floats(rows * f.out);
@@ -194,8 +194,7 @@ static void fewer_blocks_give_the_same_bits_and_write_no_more(void **state) {
             struct linear_scratch *scratch;
             const uint32_t mask = m == 0 ? GEMM_ALL_BLOCKS : masks[m - 1];
             assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), mask, &set, NULL), 0);
-            assert_int_equal(linear_open(set, &pointer, 1, (enum gemm_mode)mode, &linear, NULL),
-                             0);
+            assert_int_equal(linear_open(set, &pointer, 1, (enum gemm_mode)mode, &linear, NULL), 0);
             assert_int_equal(linear_get_blocks(linear) & ~mask, 0);
             assert_int_equal(linear_scratch_open(set, &scratch, NULL), 0);
             for (uint32_t rows = 1; rows <= ROWS; rows += 4) {

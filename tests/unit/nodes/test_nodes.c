@@ -183,8 +183,8 @@ static void plain_layer(const struct layer_weights *w, double (*x)[H], size_t to
     }
     for (size_t i = 0; i < tokens; i++) {
         double context[H], y[H], up[I];
-        plain_attention((const double (*)[H])q, (const double (*)[H])k, (const double (*)[H])v,
-                        tokens, i, context);
+        plain_attention((const double(*)[H])q, (const double(*)[H])k, (const double(*)[H])v, tokens,
+                        i, context);
         plain_linear(&w->attention_output, H, H, context, y);
         for (int d = 0; d < H; d++)
             x[i][d] += y[d];
@@ -369,8 +369,8 @@ static void a_text_that_is_not_finite_does_not_touch_the_others(void **state) {
 
 static void parts_are_named_in_order_and_weigh_something(void **state) {
     (void)state;
-    static const char *const names[] = {"Embedding", "Encoder 0", "Encoder 1", "Encoder 2",
-                                        "Pooler",    "Classifier"};
+    static const char *const names[] = {"Embedding", "Encoder 0", "Encoder 1",
+                                        "Encoder 2", "Pooler",    "Classifier"};
     dropped_bytes = 0;
     struct fixture f = fixture_make();
     uint32_t count;
