@@ -18,8 +18,8 @@ endif
 comma := ,
 OUT   := build/$(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
 
-WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
-            -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Werror
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+            -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Werror
 # A mode either watches itself or is hardened against what slips through.
 MODE_FLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
                  -fno-omit-frame-pointer,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 \
@@ -45,8 +45,8 @@ UNIT_TESTS   := $(UNIT_SOURCES:%.c=$(OUT)/%)
 FUZZ_REPLAYS := $(FUZZ_SOURCES:%.c=$(OUT)/%)
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
-.PHONY: help deps deps-program deps-test deps-bench all run test tests-built unit check tidy format \
-        bench fuzz fixtures image install clean FORCE
+.PHONY: help deps deps-program deps-test deps-bench all run test tests-built unit check tidy \
+        format bench fuzz fixtures image install clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -64,7 +64,8 @@ for p in $(1); do \
 done; \
 [ -n "$$missing" ] || exit 0; \
 root=; if [ "$$(id -u)" -ne 0 ]; then \
-    command -v sudo >/dev/null || { echo "Run as root, or install by hand:$$missing" >&2; exit 1; }; \
+    command -v sudo >/dev/null || \
+        { echo "Run as root, or install by hand:$$missing" >&2; exit 1; }; \
     root=sudo; \
 fi; \
 echo "Installing:$$missing"; \
@@ -100,7 +101,7 @@ test: deps-test ## install, build, run all tests
 	@$(RUN_TESTS)
 
 check: deps-test ## all tests under sanitizers: make check SANITIZE=address,undefined (or thread)
-	@test -n "$(SANITIZE)" || { echo "say which: make check SANITIZE=address,undefined" >&2; exit 2; }
+	@test -n "$(SANITIZE)" || { echo "which? make check SANITIZE=address,undefined" >&2; exit 2; }
 	@$(MAKE) --no-print-directory tests-built
 	@BERTD_TEST_SHORT=1 $(RUN_TESTS)
 
@@ -125,7 +126,8 @@ fuzz: ## fuzz every parser for FUZZ_SECONDS each (needs clang)
 	@for f in $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%); do \
 	    mkdir -p build/fuzz/$$f && \
 	    build/fuzzer-no-link-address-undefined/tests/fuzz/fuzz_$$f.fuzzer \
-	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=65536 build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
+	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=65536 \
+	        build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
 FUZZ_SECONDS ?= 60
 fuzz-built: $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
 

@@ -104,6 +104,7 @@ struct call_answer {
 enum status call_outcome(const struct call *call, struct error *err);
 void call_get_answer(const struct call *call, uint32_t input, struct call_answer *out);
 
+/* Where the call's time went, in nanoseconds, after `done`. */
 struct call_times {
     uint64_t tokenize_ns, queue_ns, compute_ns;
 };

@@ -20,6 +20,7 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
                        struct error *err);
 void nodes_close(struct nodes *nodes);
 
+/* The parts in order; lives as long as the nodes. */
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count);
 
 /* For tests: the last encoder layer computes all rows, although the head reads first tokens only.

@@ -59,6 +59,7 @@ struct api_error {
     char message[API_MESSAGE_BYTES];
 };
 
+/* The HTTP status and the word that stand for a code. */
 unsigned api_code_http_status(enum api_code code);
 const char *api_code_name(enum api_code code);
 

@@ -19,6 +19,7 @@ void http_mhd_run(struct loop *loop);
 /* The task of a waiting connection is finished: lets libmicrohttpd go on with it. */
 void http_mhd_resume(struct connection *connection);
 
+/* The words that go with a status in the first line of an answer. */
 const char *http_mhd_reason(unsigned http_status);
 
 #endif

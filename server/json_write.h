@@ -26,8 +26,10 @@ void json_writer_free(struct json_writer *writer);
 /* Forgets the bytes, keeps the memory and whether a comma is due. */
 void json_writer_flush(struct json_writer *writer);
 
+/* Whether any call so far failed. */
 bool json_writer_failed(const struct json_writer *writer);
 
+/* Structure. */
 void json_put_begin_object(struct json_writer *writer);
 void json_put_end_object(struct json_writer *writer);
 void json_put_begin_array(struct json_writer *writer);
@@ -39,6 +41,7 @@ void json_put_key(struct json_writer *writer, const char *key);
 void json_put_string(struct json_writer *writer, const char *text);
 void json_put_string_view(struct json_writer *writer, struct view text);
 
+/* Plain values. */
 void json_put_null(struct json_writer *writer);
 void json_put_bool(struct json_writer *writer, bool value);
 void json_put_integer(struct json_writer *writer, int64_t value);

@@ -68,6 +68,7 @@ void metrics_init(struct metrics *metrics);
 /* The outcome that an HTTP status stands for. */
 enum metric_outcome metrics_outcome(unsigned http_status);
 
+/* Counts a finished exchange, and the time of one phase of a call. Any thread. */
 void metrics_count(struct metrics *metrics, enum metric_route route, enum metric_outcome outcome,
                    uint64_t duration_ns);
 void metrics_observe_phase(struct metrics *metrics, enum metric_phase phase, uint64_t duration_ns);

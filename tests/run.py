@@ -48,8 +48,9 @@ def count_unittest(output):
 def run(group, name, command, count, env):
     start = time.monotonic()
     try:
-        done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S[group],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(command, cwd=ROOT, env=env, timeout=TIMEOUT_S[group],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
         status, output = done.returncode, done.stdout.decode("utf-8", "replace")
     except subprocess.TimeoutExpired as e:
         status, output = -1, (e.output or b"").decode("utf-8", "replace") + "\nran out of time"
@@ -57,7 +58,8 @@ def run(group, name, command, count, env):
     if (status != 0 or SANITIZER.search(output)) and failed == 0 or passed + failed + skipped == 0:
         failed += 1
         output += "\nended with status %d" % status
-    return Outcome("%s %s" % (group, name), passed, failed, skipped, time.monotonic() - start, output)
+    seconds = time.monotonic() - start
+    return Outcome("%s %s" % (group, name), passed, failed, skipped, seconds, output)
 
 
 def plan(out, only):
@@ -67,18 +69,21 @@ def plan(out, only):
     rows = []
     built = ROOT / out / "tests"
     if wanted("unit"):
-        for source in sorted([*ROOT.glob("tests/unit/**/test_*.c"), *ROOT.glob("tests/golden/test_*.c")]):
+        sources = [*ROOT.glob("tests/unit/**/test_*.c"), *ROOT.glob("tests/golden/test_*.c")]
+        for source in sorted(sources):
             name = source.relative_to(ROOT / "tests").with_suffix("")
             rows.append(("unit", str(name), [str(built / name)], count_cmocka))
     if wanted("fuzz"):
         for source in sorted(ROOT.glob("tests/fuzz/fuzz_*.c")):
             corpus = ROOT / "tests/fuzz/corpus" / source.stem.removeprefix("fuzz_")
-            rows.append(("fuzz", source.stem, [str(built / "fuzz" / source.stem), str(corpus)], count_replay))
+            command = [str(built / "fuzz" / source.stem), str(corpus)]
+            rows.append(("fuzz", source.stem, command, count_replay))
     for group in ("tidy", "http"):
         if wanted(group):
             for source in sorted(ROOT.glob("tests/%s/test_*.py" % group)):
-                command = [sys.executable, "-m", "unittest", "discover", "-v", "-s", str(source.parent),
-                           "-t", str(source.parent), "-p", source.name]
+                folder = str(source.parent)
+                command = [sys.executable, "-m", "unittest", "discover", "-v", "-s", folder,
+                           "-t", folder, "-p", source.name]
                 rows.append((group, source.stem, command, count_unittest))
     return rows
 
@@ -111,7 +116,8 @@ def main():
             for future in [pool.submit(run, *row, env) for row in part]:
                 outcomes.append(future.result())
                 show(outcomes[-1])
-    passed, failed, skipped = (sum(getattr(o, k) for o in outcomes) for k in ("passed", "failed", "skipped"))
+    passed, failed, skipped = (sum(getattr(outcome, kind) for outcome in outcomes)
+                               for kind in ("passed", "failed", "skipped"))
     print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
     return 1 if failed or passed == 0 else 0
 

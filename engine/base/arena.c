@@ -19,8 +19,8 @@ void arena_init(struct arena *arena, size_t bytes_max) {
 }
 
 static struct arena_block *block_add(struct arena *arena, size_t bytes) {
-    size_t want = arena->bytes_total < ARENA_BLOCK_BYTES_MIN ? ARENA_BLOCK_BYTES_MIN
-                                                             : arena->bytes_total;
+    size_t want =
+        arena->bytes_total < ARENA_BLOCK_BYTES_MIN ? ARENA_BLOCK_BYTES_MIN : arena->bytes_total;
     if (want > ARENA_BLOCK_BYTES_MAX)
         want = ARENA_BLOCK_BYTES_MAX;
     if (want < bytes)

@@ -4,35 +4,35 @@
 #define BERTD_BASE_LIMITS_H
 
 /* Calls (options of serve) */
-#define LIMIT_BODY_BYTES         (8ULL << 20)   /* --max-body */
-#define LIMIT_BODY_MEMORY_BYTES  (256ULL << 20) /* --max-body-memory, over all connections */
-#define LIMIT_CONNECTIONS        4096u          /* --max-connections */
-#define LIMIT_CALL_INPUTS        2048u          /* --max-call-inputs */
-#define LIMIT_CALL_TOKENS        262144u        /* --max-call-tokens */
-#define LIMIT_HEADER_TIMEOUT_MS  10000u         /* --header-timeout */
-#define LIMIT_BODY_TIMEOUT_MS    30000u         /* --body-timeout */
-#define LIMIT_IDLE_TIMEOUT_MS    75000u         /* --idle-timeout */
-#define LIMIT_CALL_TIMEOUT_MS    30000u         /* --timeout */
-#define LIMIT_DRAIN_TIMEOUT_MS   30000u         /* --drain-timeout */
+#define LIMIT_BODY_BYTES             (8ULL << 20)   /* --max-body */
+#define LIMIT_BODY_MEMORY_BYTES      (256ULL << 20) /* --max-body-memory, over all connections */
+#define LIMIT_CONNECTIONS            4096u          /* --max-connections */
+#define LIMIT_CALL_INPUTS            2048u          /* --max-call-inputs */
+#define LIMIT_CALL_TOKENS            262144u        /* --max-call-tokens */
+#define LIMIT_HEADER_TIMEOUT_MS      10000u         /* --header-timeout */
+#define LIMIT_BODY_TIMEOUT_MS        30000u         /* --body-timeout */
+#define LIMIT_IDLE_TIMEOUT_MS        75000u         /* --idle-timeout */
+#define LIMIT_CALL_TIMEOUT_MS        30000u         /* --timeout */
+#define LIMIT_DRAIN_TIMEOUT_MS       30000u         /* --drain-timeout */
 
 /* HTTP and JSON */
-#define LIMIT_HEADER_BYTES       (32u << 10) /* one request's headers together */
-#define LIMIT_CONNECTION_BYTES   (64u << 10) /* libmicrohttpd's memory for one connection */
-#define LIMIT_TARGET_BYTES       (8u << 10)  /* path and query of one request */
-#define LIMIT_DISCARD_BYTES      (64ULL << 20) /* of a refused body, read so that the client hears why */
-#define LIMIT_REQUEST_ID_BYTES   128u
-#define LIMIT_SEND_TIMEOUT_MS    75000u      /* a client that does not read its answer */
-#define LIMIT_JSON_DEPTH         16u
-#define LIMIT_JSON_VALUES        (1u << 20)  /* in one body */
-#define LIMIT_ANSWER_BYTES       (64u << 20) /* held at once; longer answers go out in slices */
-#define LIMIT_ANSWER_SLICE_BYTES (64u << 10)
+#define LIMIT_HEADER_BYTES           (32u << 10)   /* one request's headers together */
+#define LIMIT_CONNECTION_BYTES       (64u << 10)   /* libmicrohttpd's memory for one connection */
+#define LIMIT_TARGET_BYTES           (8u << 10)    /* path and query of one request */
+#define LIMIT_DISCARD_BYTES          (64ULL << 20) /* of a refused body, before the close */
+#define LIMIT_REQUEST_ID_BYTES       128u
+#define LIMIT_SEND_TIMEOUT_MS        75000u /* a client that does not read its answer */
+#define LIMIT_JSON_DEPTH             16u
+#define LIMIT_JSON_VALUES            (1u << 20)  /* in one body */
+#define LIMIT_ANSWER_BYTES           (64u << 20) /* held at once; longer ones go in slices */
+#define LIMIT_ANSWER_SLICE_BYTES     (64u << 10)
 
 /* Model files */
 #define LIMIT_CONFIG_FILE_BYTES      (4u << 20)
 #define LIMIT_TOKENIZER_FILE_BYTES   (128u << 20)
-#define LIMIT_SAFETENSORS_HEADER     (8u << 20) /* bytes; parsed JSON takes many times as much */
-#define LIMIT_TENSORS                65536u     /* in one file */
-#define LIMIT_TENSOR_NAME_BYTES      256u       /* of a name that a family asks for */
+#define LIMIT_SAFETENSORS_HEADER     (8u << 20)  /* bytes; parsed JSON takes many times as much */
+#define LIMIT_TENSORS                65536u      /* in one file */
+#define LIMIT_TENSOR_NAME_BYTES      256u        /* of a name that a family asks for */
 #define LIMIT_MODEL_ARENA_BYTES      (64u << 20) /* names, labels and layer specs */
 #define LIMIT_SAFETENSORS_SHARDS     512u
 #define LIMIT_TENSOR_RANK            8u

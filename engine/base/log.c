@@ -47,7 +47,8 @@ void log_write(enum log_level level, const char *format, ...) {
     if (line_format == LOG_FORMAT_JSON) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        n = (size_t)snprintf(line, sizeof line, "{\"time\":%lld.%03ld,\"level\":\"%s\",\"message\":\"",
+        n = (size_t)snprintf(line, sizeof line,
+                             "{\"time\":%lld.%03ld,\"level\":\"%s\",\"message\":\"",
                              (long long)now.tv_sec, now.tv_nsec / 1000000, level_names[level]);
         n += json_escape(line + n, sizeof line - n - 4, message);
         n += (size_t)snprintf(line + n, sizeof line - n, "\"}\n");

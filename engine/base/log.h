@@ -11,9 +11,10 @@ enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 /* Call once before other threads start. The defaults are LOG_INFO and LOG_FORMAT_TEXT. */
 void log_init(enum log_level level, enum log_format format);
 
+/* Whether a line of this level would be written. */
 bool log_enabled(enum log_level level);
 
-void log_write(enum log_level level, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Writes one line when its level is enabled; `format` as printf's, without a line end. */
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

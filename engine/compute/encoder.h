@@ -56,6 +56,7 @@ void encoder_layer_run_first(const struct encoder_layer *layer,
                              const struct encoder_scratch *scratch, const uint32_t *starts,
                              uint32_t rows, float *hidden);
 
+/* Of its weights, packed. */
 uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer);
 
 #endif

@@ -23,6 +23,7 @@ void norm_close(struct norm *norm);
 /* In place over x [rows, H]. */
 void norm_run(const struct norm *norm, float *x, uint32_t rows);
 
+/* Of its weights. */
 uint64_t norm_get_bytes(const struct norm *norm);
 
 #endif

@@ -23,6 +23,7 @@ void rate_free(struct rate *rate);
  * observation counts. */
 void rate_observe(struct rate *rate, uint64_t now_ns, uint32_t tokens, bool backlog);
 
+/* Tokens per second as far as is known by now. */
 double rate_get(struct rate *rate);
 
 #endif
