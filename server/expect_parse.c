@@ -106,7 +106,7 @@ static enum status read_answer(const json_t *answer, const struct engine_info *i
 static enum status read_input(json_t *line, struct text_item *item, struct error *err) {
     json_t *input = json_object_get(line, "input");
     if (input)
-        return text_item_from_json(input, item, err);
+        return text_item_from_json(input, false, item, err);
     json_t *object = json_object();
     if (!object)
         return error_set(err, STATUS_NO_MEMORY, "%s", status_meaning(STATUS_NO_MEMORY));
@@ -114,7 +114,7 @@ static enum status read_input(json_t *line, struct text_item *item, struct error
     for (size_t i = 0; i < 2; i++)
         if (json_object_get(line, fields[i]))
             json_object_set(object, fields[i], json_object_get(line, fields[i]));
-    enum status status = text_item_from_json(object, item, err);
+    enum status status = text_item_from_json(object, false, item, err);
     json_decref(object);
     return status;
 }

@@ -34,13 +34,17 @@ static struct view view_of_json(const json_t *string) {
 }
 
 /* Reads {"text", "text_pair"}; a pair that is null is none. */
-static enum status read_object(json_t *object, struct text_item *out, struct error *err) {
+static enum status read_object(json_t *object, bool lenient, struct text_item *out,
+                               struct error *err) {
     const char *key;
     json_t *value;
     bool has_text = false;
     json_object_foreach(object, key, value) {
         bool is_text = strcmp(key, "text") == 0;
-        if (!is_text && strcmp(key, "text_pair") != 0)
+        bool is_known = is_text || strcmp(key, "text_pair") == 0;
+        if (!is_known && lenient)
+            continue;
+        if (!is_known)
             return error_set(err, STATUS_INVALID_VALUE,
                              "unknown field '%.64s', allowed: text, text_pair", key);
         if (!is_text && json_is_null(value))
@@ -56,13 +60,14 @@ static enum status read_object(json_t *object, struct text_item *out, struct err
     return has_text ? STATUS_OK : error_set(err, STATUS_INVALID_VALUE, "the field text is missing");
 }
 
-enum status text_item_from_json(json_t *value, struct text_item *out, struct error *err) {
+enum status text_item_from_json(json_t *value, bool lenient, struct text_item *out,
+                                struct error *err) {
     *out = (struct text_item){.json = NULL};
     enum status status = STATUS_OK;
     if (json_is_string(value))
         out->text = view_of_json(value);
     else if (json_is_object(value))
-        status = read_object(value, out, err);
+        status = read_object(value, lenient, out, err);
     else
         status = error_set(err, STATUS_INVALID_VALUE,
                            "an input must be a string or an object with text and text_pair");
@@ -71,7 +76,8 @@ enum status text_item_from_json(json_t *value, struct text_item *out, struct err
     return status;
 }
 
-enum status text_item_parse(struct view json, struct text_item *out, struct error *err) {
+static enum status parse_item(struct view json, bool lenient, struct text_item *out,
+                              struct error *err) {
     *out = (struct text_item){.json = NULL};
     json_error_t error;
     json_t *value = json_loadb(json.data, json.bytes,
@@ -81,7 +87,7 @@ enum status text_item_parse(struct view json, struct text_item *out, struct erro
         return error_set(err, is_utf8 ? STATUS_INVALID_VALUE : STATUS_INVALID_UTF8,
                          "not JSON: %s (column %d)", error.text, error.column);
     }
-    enum status status = text_item_from_json(value, out, err);
+    enum status status = text_item_from_json(value, lenient, out, err);
     json_decref(value);
     return status;
 }
@@ -126,7 +132,7 @@ enum text_input_result text_input_next(struct text_input *input, struct text_ite
         return result;
     if (!input->jsonl)
         input->item.text = raw;
-    else if (text_item_parse(raw, &input->item, err) != STATUS_OK)
+    else if (parse_item(raw, input->lenient, &input->item, err) != STATUS_OK)
         return TEXT_INPUT_BAD;
     *out = input->item;
     return TEXT_INPUT_ITEM;

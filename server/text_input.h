@@ -24,6 +24,7 @@ struct text_item {
 struct text_input {
     struct options_rest arguments;
     bool from_arguments, jsonl;
+    bool lenient; /* further fields of an object are ignored; false unless set after init */
     uint32_t next_argument;
     struct line_reader lines;
     struct text_item item;
@@ -45,12 +46,10 @@ enum text_input_result text_input_next(struct text_input *input, struct text_ite
 /* False, after a line on standard error, when the input ended before its end. */
 bool text_input_check_end(const struct text_input *input, const struct command *command);
 
-/* Parses one JSON text: a string, or {"text", "text_pair"}. The item owns its JSON. Errors:
- * INVALID_VALUE, INVALID_UTF8. */
-enum status text_item_parse(struct view json, struct text_item *out, struct error *err);
-
-/* The same from a value that is parsed already; the item takes a reference of its own. */
-enum status text_item_from_json(struct json_t *value, struct text_item *out, struct error *err);
+/* Reads a string, or {"text", "text_pair"}; `lenient` ignores further fields. The item takes a
+ * reference of its own. Error: INVALID_VALUE. */
+enum status text_item_from_json(struct json_t *value, bool lenient, struct text_item *out,
+                                struct error *err);
 void text_item_free(struct text_item *item);
 
 #endif

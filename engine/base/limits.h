@@ -59,4 +59,8 @@
 #define LIMIT_TOKENIZER_THREADS      16u
 #define LIMIT_HTTP_THREADS           64u
 
+/* bertd bench */
+#define LIMIT_BENCH_INPUTS           100000u /* lines of a file that are kept */
+#define LIMIT_BENCH_CLIENTS          4096u
+
 #endif

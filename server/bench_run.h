@@ -1,0 +1,33 @@
+/* bench_run.h: one measurement of `bertd bench`: a number of clients, each of which sends its next
+ * input when the answer to the last one has come (a closed loop), for a given time. */
+#ifndef BERTD_BENCH_RUN_H
+#define BERTD_BENCH_RUN_H
+
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "server/bench_load.h"
+
+/* One stage's share of the measured time: busy, waiting for input, waiting for room. */
+struct bench_stage {
+    const char *name;
+    uint32_t replica;
+    double busy, starved, blocked; /* 0..1 */
+};
+
+struct bench_result {
+    double seconds;
+    uint64_t texts, tokens;        /* real tokens, special ones included */
+    double p50_ms, p90_ms, p99_ms; /* from submission to completion */
+    struct bench_stage *stages;    /* those of all replicas */
+    uint32_t stages_count;
+};
+
+/* Warms up for a tenth of `duration_ns` (at least a fifth of a second), then measures for it. The
+ * engine's queue must take all clients at once. Errors: NO_MEMORY, and that of any call that
+ * fails. */
+enum status bench_run(struct engine *engine, const struct bench_load *load, uint32_t clients,
+                      uint64_t duration_ns, struct bench_result *out, struct error *err);
+void bench_result_free(struct bench_result *result);
+
+#endif
