@@ -109,7 +109,8 @@ static void fill_server_options(const struct settings *settings, struct server_o
 static void log_lines(const char *text) {
     while (*text) {
         size_t bytes = strcspn(text, "\n");
-        log_write(LOG_INFO, "%.*s", (int)bytes, text);
+        if (bytes)
+            log_write(LOG_INFO, "%.*s", (int)bytes, text);
         text += bytes + (text[bytes] == '\n');
     }
 }
