@@ -1,4 +1,4 @@
-/* test_golden_models.c: the checkpoints of tests/golden/models against `transformers` in float64:
+/* test_models.c: the checkpoints of tests/golden/models against `transformers` in float64:
  * hidden states after every part, and logits. Then all inputs packed into one microbatch, in both
  * orders, must give each input the bytes that it has alone. */
 #include <setjmp.h>
