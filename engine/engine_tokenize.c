@@ -18,35 +18,43 @@ static enum status tokens_refuse(const struct engine *engine, struct error *err)
                      engine->info.call_tokens_max);
 }
 
-/* Appends a request with room for `tokens` ids, which the caller writes to *ids and *type_ids. */
+/* Appends a request with copies of the ids and types (NULL: all zero). A tokenizer whose template
+ * gives a type that the model has no row for must not make the embedding read past its table. */
 static enum status request_add(const struct engine *engine, struct input *input, uint32_t tokens,
-                               int32_t **ids, uint8_t **type_ids, struct error *err) {
+                               const int32_t *ids, const uint8_t *type_ids, struct error *err) {
     struct call *call = input->call;
+    const uint32_t types = model_get_config(engine->model)->types_count;
     uint64_t offset;
+    for (uint32_t i = 0; type_ids && i < tokens; i++) {
+        if (type_ids[i] >= types)
+            return error_set(err, STATUS_INVALID_VALUE,
+                             "the input has tokens of type %u, the model has only %u token types",
+                             type_ids[i], types);
+    }
     if (input->requests_count == input->requests_max || !call_take_tokens(call, tokens, &offset))
         return tokens_refuse(engine, err);
     struct request *request = &input->requests[input->requests_count++];
-    request->ids = *ids = call->ids + offset;
-    request->type_ids = *type_ids = call->type_ids + offset;
+    request->ids = call->ids + offset;
+    request->type_ids = call->type_ids + offset;
     request->tokens = request->item.weight = tokens;
     input->tokens += tokens;
+    memcpy(call->ids + offset, ids, tokens * sizeof *ids);
+    if (type_ids)
+        memcpy(call->type_ids + offset, type_ids, tokens);
+    else
+        memset(call->type_ids + offset, 0, tokens);
     return STATUS_OK;
 }
 
 static enum status ids_take(const struct engine *engine, struct input *input, struct error *err) {
     const struct call_settings *settings = input->call->settings;
     uint32_t tokens = input->ids_count, most = engine->info.tokens_max;
-    int32_t *ids;
-    uint8_t *type_ids;
     input->truncated = tokens > most;
     if (input->truncated)
         tokens = most;
-    if (request_add(engine, input, tokens, &ids, &type_ids, err) != STATUS_OK)
-        return STATUS_CALL_TOO_LARGE;
-    bool from_end = settings->side == TRUNCATION_LEFT;
-    memcpy(ids, input->ids + (from_end ? input->ids_count - tokens : 0), tokens * sizeof *ids);
-    memset(type_ids, 0, tokens);
-    return STATUS_OK;
+    const bool from_end = settings->side == TRUNCATION_LEFT;
+    const int32_t *ids = input->ids + (from_end ? input->ids_count - tokens : 0);
+    return request_add(engine, input, tokens, ids, NULL, err);
 }
 
 static enum status text_encode(struct tokenizer_worker *worker, struct input *input,
@@ -60,8 +68,6 @@ static enum status text_encode(struct tokenizer_worker *worker, struct input *in
         .side = settings->side == TRUNCATION_LEFT ? TOKENIZER_LEFT : TOKENIZER_RIGHT,
         .strategy = TOKENIZER_LONGEST_FIRST,
     };
-    int32_t *ids;
-    uint8_t *type_ids;
     enum status status = tokenizer_encode(engine->tokenizer, worker->scratch, input->text,
                                           input->text_pair.data ? &input->text_pair : NULL,
                                           &options, &worker->encoding, err);
@@ -72,12 +78,7 @@ static enum status text_encode(struct tokenizer_worker *worker, struct input *in
                          "the input has %u tokens, the model takes at most %u",
                          encoding->count_whole, engine->info.tokens_max);
     input->truncated = encoding->truncated;
-    status = request_add(engine, input, encoding->count, &ids, &type_ids, err);
-    if (status != STATUS_OK)
-        return status;
-    memcpy(ids, encoding->ids, encoding->count * sizeof *ids);
-    memcpy(type_ids, encoding->type_ids, encoding->count);
-    return STATUS_OK;
+    return request_add(engine, input, encoding->count, encoding->ids, encoding->type_ids, err);
 }
 
 static enum status windows_encode(struct tokenizer_worker *worker, struct input *input,
@@ -87,8 +88,6 @@ static enum status windows_encode(struct tokenizer_worker *worker, struct input 
     const struct encoding *content = &worker->encoding;
     const struct tokenizer_options options = {.add_special_tokens = false};
     uint32_t most = engine->info.tokens_max, stride = settings->window_stride;
-    int32_t *ids;
-    uint8_t *type_ids;
     enum status status = tokenizer_encode(engine->tokenizer, worker->scratch, input->text, NULL,
                                           &options, &worker->encoding, err);
     if (status != STATUS_OK)
@@ -100,11 +99,10 @@ static enum status windows_encode(struct tokenizer_worker *worker, struct input 
         uint32_t tokens =
             tokenizer_window_write(engine->tokenizer, content->ids, content->count, most, stride, i,
                                    worker->window_ids, worker->window_type_ids);
-        status = request_add(engine, input, tokens, &ids, &type_ids, err);
+        status =
+            request_add(engine, input, tokens, worker->window_ids, worker->window_type_ids, err);
         if (status != STATUS_OK)
             return status;
-        memcpy(ids, worker->window_ids, tokens * sizeof *ids);
-        memcpy(type_ids, worker->window_type_ids, tokens);
     }
     return STATUS_OK;
 }
