@@ -154,6 +154,10 @@ class Connection:
     def classify(self, value, **fields):
         return self.post("/v1/classify", dict({"input": value}, **fields))
 
+    def rest(self):
+        """All bytes up to the close by the other side, which must come within the time-out."""
+        return self._take_to_end(time.monotonic() + self.timeout_s)
+
     def closes(self, timeout_s=10.0):
         """True when the other side closes within the time without sending another byte."""
         deadline = time.monotonic() + timeout_s
