@@ -43,10 +43,12 @@ static enum status read_sequence(struct tokenizer *tokenizer, struct json_place 
     if (status == STATUS_OK && depth == SEQUENCE_DEPTH_MAX)
         status = json_field_fault(place, field, STATUS_UNSUPPORTED, "is nested too deeply");
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(parts); i++) {
-        struct json_place part = {json_array_get(parts, i), field, place.err};
-        if (!json_is_object(part.object))
-            return json_field_fault(place, field, STATUS_BAD_FILE, "has an entry of another type");
-        status = read_part(tokenizer, part, types, count, depth + 1);
+        char name[PLACE_BYTES];
+        snprintf(name, sizeof name, "%s.%s[%zu]", place.name, field, i);
+        struct json_place part = {json_array_get(parts, i), name, place.err};
+        status = json_is_object(part.object)
+                     ? read_part(tokenizer, part, types, count, depth + 1)
+                     : json_field_fault(part, "", STATUS_BAD_FILE, "is not an object");
     }
     return status;
 }

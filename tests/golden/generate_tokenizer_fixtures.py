@@ -161,7 +161,7 @@ def truncation(length, strategy="LongestFirst", side="Right"):
 
 
 def added(vocab, flags):
-    """Added tokens with one combination of flags each; new ones get ids behind the vocabulary."""
+    """Added tokens with flags of their own; new ones get the ids behind the vocabulary."""
     free = 1 + max(vocab.values())
     out = []
     for content, more in flags:
