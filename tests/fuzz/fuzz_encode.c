@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
     "{\"version\":\"1.0\",\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,"        \
     "\"handle_chinese_chars\":true,\"strip_accents\":null,\"lowercase\":true},"                    \
     "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},"                                           \
-    "\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",2],\"cls\":[\"[CLS]\",1]}," \
+    "\"post_processor\":{\"type\":\"BertProcessing\","                                           \
+    "\"sep\":[\"[SEP]\",2],\"cls\":[\"[CLS]\",1]},"                                              \
     "\"added_tokens\":[" TOKEN("2", "[SEP]", FLAGS("false", "false", "false", "false")) ","        \
     TOKEN("7", "[L]", FLAGS("false", "true", "false", normalized)) ","                            \
     TOKEN("8", "[R]", FLAGS("false", "false", "true", normalized)) ","                            \
