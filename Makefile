@@ -8,12 +8,17 @@ SANITIZE ?=
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 ARGS     ?=
+V        ?=
 CFLAGS   ?= -O2 -g
 
-# All cores, unless the caller or a make above says how many.
-ifeq ($(findstring -j,$(filter-out --%,$(MAKEFLAGS)))$(findstring jobserver,$(MAKEFLAGS)),)
+# All cores, unless -j says how many; a make below another shares the upper one's.
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
+
+# What is made is named in one line; V=1 shows whole commands.
+SAY := $(if $(V),@:,@echo " ")
+Q   := $(if $(V),,@)
 
 comma := ,
 OUT   := build/$(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
@@ -43,6 +48,9 @@ ENGINE_LIB   := $(OUT)/libengine.a
 SERVER_LIB   := $(OUT)/libserver.a
 UNIT_TESTS   := $(UNIT_SOURCES:%.c=$(OUT)/%)
 FUZZ_REPLAYS := $(FUZZ_SOURCES:%.c=$(OUT)/%)
+FUZZERS      := $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
+OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) server/main.c \
+                  $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c)
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench all run test tests-built unit check tidy \
@@ -86,7 +94,7 @@ deps-bench:
 all: build/bertd ## build build/bertd
 
 build/bertd: build/release/bertd
-	ln -f $< $@
+	@ln -f $< $@
 ifneq ($(OUT),build/release)
 build/release/bertd: FORCE
 	$(MAKE) SANITIZE= $@
@@ -129,7 +137,7 @@ fuzz: ## fuzz every parser for FUZZ_SECONDS each (needs clang)
 	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=65536 \
 	        build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
 FUZZ_SECONDS ?= 60
-fuzz-built: $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
+fuzz-built: $(FUZZERS)
 
 fixtures: ## make the reference values anew (downloads the pinned packages into build/reference)
 	python3 -m venv build/reference
@@ -153,29 +161,32 @@ $(OUT)/flags: FORCE
 	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
 	    echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@
 
-$(OUT)/%.o: %.c $(OUT)/flags
+# A static pattern: objects are no intermediate files, which make would delete or overlook.
+$(OBJECTS): $(OUT)/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(ENGINE_LIB): $(ENGINE_SOURCES:%.c=$(OUT)/%.o)
 $(SERVER_LIB): $(SERVER_SOURCES:%.c=$(OUT)/%.o)
-%.a:
-	rm -f $@
-	ar rcs $@ $^
+$(ENGINE_LIB) $(SERVER_LIB):
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $^
 
 $(OUT)/bertd: $(OUT)/server/main.o $(SERVER_LIB) $(ENGINE_LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(UNIT_TESTS): $(OUT)/%: $(OUT)/%.o $(SERVER_LIB) $(ENGINE_LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
 $(FUZZ_REPLAYS): $(OUT)/%: $(OUT)/%.o $(OUT)/tests/fuzz/replay.o $(SERVER_LIB) $(ENGINE_LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-%.fuzzer: %.o $(SERVER_LIB) $(ENGINE_LIB)
-	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+$(FUZZERS): %.fuzzer: %.o $(SERVER_LIB) $(ENGINE_LIB)
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
-.PRECIOUS: $(OUT)/%.o
-.SECONDARY:
-
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(OBJECTS:.o=.d)
