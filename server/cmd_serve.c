@@ -110,8 +110,7 @@ static void log_lines(const char *text) {
     while (*text) {
         size_t bytes = strcspn(text, "\n");
         if (bytes)
-            if (bytes)
-                log_write(LOG_INFO, "%.*s", (int)bytes, text);
+            log_write(LOG_INFO, "%.*s", (int)bytes, text);
         text += bytes + (text[bytes] == '\n');
     }
 }
