@@ -170,6 +170,13 @@ static bool front_is_done(const struct callers *callers) {
            callers->slots[callers->queue[callers->queue_start]].pending == 0;
 }
 
+bool callers_ready(struct callers *callers) {
+    pthread_mutex_lock(&callers->lock);
+    bool ready = front_is_done(callers);
+    pthread_mutex_unlock(&callers->lock);
+    return ready;
+}
+
 bool callers_take(struct callers *callers, struct caller_result *out) {
     pthread_mutex_lock(&callers->lock);
     while (!front_is_done(callers) && !(callers->ended && callers->in_flight == 0))

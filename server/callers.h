@@ -48,6 +48,9 @@ struct caller_result {
     uint32_t slot;
 };
 
+/* Would callers_take() return at once? */
+bool callers_ready(struct callers *callers);
+
 /* Waits for the next one. False when all are taken and callers_end() was called. */
 bool callers_take(struct callers *callers, struct caller_result *out);
 void callers_give_back(struct callers *callers, const struct caller_result *result);

@@ -139,6 +139,8 @@ static void *print_answers(void *context) {
         }
         work->good &= answered;
         callers_give_back(work->callers, &result);
+        if (!callers_ready(work->callers))
+            fflush(stdout); /* who types or pipes line by line sees the answer now */
     }
     json_writer_free(&json);
     free(ranked);
