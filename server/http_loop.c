@@ -22,6 +22,7 @@ enum {
     STOP_SEND_MS = 2000,     /* for answers to go out once the server stops */
     DEADLINE_GRACE_MS = 500, /* that the engine may be late with a deadline */
     EARLY_BYTES_MAX = 8192,
+    GONE_GRACE_MS = 500, /* for what came before the end; libmicrohttpd may not see the end */
 };
 
 static uint64_t after_ms(uint64_t ms) {
@@ -134,6 +135,8 @@ static void handle_event(struct connection *connection, uint32_t events) {
         connection->gone = true;
         if (connection->phase == CONNECTION_WAITING)
             cancel(connection, API_CLIENT_GONE);
+        else if (connection->phase != CONNECTION_SENDING)
+            connection->deadline_ns = after_ms(GONE_GRACE_MS);
     } else if (connection->phase == CONNECTION_IDLE &&
                ioctl(connection->socket, FIONREAD, &unread) == 0 && unread > 0) {
         /* Bytes of the last exchange that libmicrohttpd has read since are not a beginning. */
