@@ -30,6 +30,8 @@ class Response:
 
     def data(self):
         """The bytes of the answer's `data`: what must be equal whenever the inputs are."""
+        if self.status != 200:
+            raise AssertionError("no answer but %r" % self)
         start = self.body.index(b'"data":')
         return self.body[start:self.body.rindex(b',"usage":')]
 

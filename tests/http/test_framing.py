@@ -62,7 +62,8 @@ class FramingTest(harness.ServerTest):
                 self.assertNotIn(b"200 OK", connection.rest(), value)
 
     def test_unknown_transfer_codings_are_refused_and_upper_case_chunked_works(self):
-        for coding in ("gzip, chunked", "identity", "chunked, chunked", "xchunked", "chunked, gzip"):
+        for coding in ("gzip, chunked", "identity", "chunked, chunked", "xchunked",
+                       "chunked, gzip"):
             self.refused_and_closed(post(["Transfer-Encoding: " + coding], chunked([ASK])) + NEXT,
                                     (400, 501))
         with self.server.connect() as connection:
