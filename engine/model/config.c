@@ -140,19 +140,18 @@ static enum status read_problem(const struct model_json *file, enum problem_type
                              err);
 }
 
+/* Null, and the -1 that some tools write, mean none. */
 static enum status read_pad_id(const struct model_json *file, struct model_config *values,
                                struct error *err) {
-    uint32_t pad_id = UINT32_MAX;
+    uint32_t pad_id = 0;
     const json_t *value = json_object_get(file->root, "pad_token_id");
-    values->pad_id = json_is_null(value) ? -1 : 0;
-    if (json_is_integer(value) && json_integer_value(value) == -1) /* some tools write none so */
+    if (json_is_null(value) || (json_is_integer(value) && json_integer_value(value) == -1)) {
         values->pad_id = -1;
-    if (value == NULL || values->pad_id == -1)
         return STATUS_OK;
+    }
     enum status status =
         model_json_u32(file, "pad_token_id", 0, values->vocab_size - 1, &pad_id, err);
-    if (status == STATUS_OK)
-        values->pad_id = (int32_t)pad_id;
+    values->pad_id = (int32_t)pad_id;
     return status;
 }
 

@@ -60,6 +60,8 @@ static void null_fields_are_absent_ones(void **state) {
     assert_int_equal(config.values.hidden_size, 768);
     assert_int_equal(parse("\"pad_token_id\":null"), STATUS_OK);
     assert_int_equal(config.values.pad_id, -1);
+    assert_int_equal(parse("\"pad_token_id\":-1"), STATUS_OK);
+    assert_int_equal(config.values.pad_id, -1);
 }
 
 static void fields_that_are_there_count(void **state) {

@@ -1,11 +1,6 @@
-/* test_model.c: the demo model opens, with the settings and tensors that its files have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+/* test_model.c: whole directories open: the demo model with the settings and tensors that its files
+ * have, and a snapshot of the Hugging Face cache. */
+#include "tests/unit/model/directory.h"
 
 #include "engine/model/model.h"
 
@@ -52,6 +47,44 @@ static void the_report_of_the_demo_model_has_every_tensor_in_use(void **state) {
     model_report_close(&report);
 }
 
+/* HUB/models--ORG--NAME/snapshots/REVISION holds links to files elsewhere in the cache. */
+static void a_snapshot_of_the_hub_cache_opens_through_its_links(void **state) {
+    (void)state;
+    static const char *const steps[] = {"models--org--tiny", "snapshots", "0123abcd"};
+    struct directory dir = directory_make(), blobs = directory_make();
+    struct tiny_model tiny = tiny_make();
+    struct model *model;
+    struct error err;
+    char path[4][PATH_MAX], file[PATH_MAX], target[PATH_MAX];
+    tiny_write(&tiny, &blobs);
+    assert_int_equal(path_join(dir.path, steps[0], path[0], NULL), STATUS_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(path[i], 0700), 0);
+        assert_int_equal(path_join(path[i], i < 2 ? steps[i + 1] : ".", path[i + 1], NULL),
+                         STATUS_OK);
+    }
+    static const char *const names[] = {"config.json", "model.safetensors"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(path_join(blobs.path, names[i], target, NULL), STATUS_OK);
+        assert_int_equal(path_join(path[2], names[i], file, NULL), STATUS_OK);
+        assert_int_equal(symlink(target, file), 0);
+    }
+    for (int i = 2; i < 4; i++) { /* as it is, and resolved from "REVISION/." */
+        assert_int_equal(model_open(path[i], &model, &err), STATUS_OK);
+        assert_string_equal(model_get_name(model), "org/tiny");
+        assert_string_equal(model_get_revision(model), "0123abcd");
+        model_close(model);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(path_join(path[2], names[i], file, NULL), STATUS_OK);
+        assert_int_equal(remove(file), 0);
+    }
+    for (int i = 2; i >= 0; i--)
+        assert_int_equal(rmdir(path[i]), 0);
+    directory_remove(&dir);
+    directory_remove(&blobs);
+}
+
 static void a_directory_that_is_not_there_is_named(void **state) {
     (void)state;
     struct model *model;
@@ -67,6 +100,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_demo_model_opens),
         cmocka_unit_test(the_report_of_the_demo_model_has_every_tensor_in_use),
+        cmocka_unit_test(a_snapshot_of_the_hub_cache_opens_through_its_links),
         cmocka_unit_test(a_directory_that_is_not_there_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
