@@ -20,6 +20,14 @@ static inline bool view_equals(struct view a, struct view b) {
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.data, b.data, a.bytes) == 0);
 }
 
+/* Bytes of the view that a message shows with "%.*s": at most 64, whole code points. */
+static inline int view_shown(struct view view) {
+    size_t bytes = view.bytes < 64 ? view.bytes : 64;
+    while (bytes < view.bytes && bytes > 0 && ((unsigned char)view.data[bytes] & 0xC0) == 0x80)
+        bytes--;
+    return (int)bytes;
+}
+
 static inline bool view_equals_c(struct view a, const char *c_string) {
     return view_equals(a, view_of(c_string));
 }

@@ -15,6 +15,7 @@ struct json_place {
     json_t *object;
     const char *name;
     struct error *err;
+    int depth; /* of parts in parts */
 };
 
 /* Parses a text whose top is an object; *document is the caller's to json_decref(). With

@@ -5,6 +5,7 @@
  * template -> encoding. */
 #include "engine/text/tokenizer.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 #include "engine/text/utf8.h"
 
 enum {
-    PATH_BYTES_MAX = 4096,
     CHUNK_BYTES = 1 << 14,     /* long texts are normalised in chunks of about this, if they may */
     SCRATCH_KEPT_MAX = 1 << 21 /* code points or tokens that a scratch keeps between texts */
 };
@@ -52,7 +52,7 @@ static enum status read_json_file(struct tokenizer *tokenizer, const char *path,
 
 /* Reads whatever files the directory has into an empty tokenizer. */
 static enum status read_files(struct tokenizer *tokenizer, const char *dir, struct error *err) {
-    char path[PATH_BYTES_MAX];
+    char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/special_tokens_map.json", dir);
     if (length < 0 || (size_t)length >= sizeof path) /* the longest name that is looked for */
         return error_set(err, STATUS_IO, "the path of the model directory is too long");

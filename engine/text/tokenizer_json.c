@@ -13,41 +13,41 @@
 
 enum { SEQUENCE_DEPTH_MAX = 4, PLACE_BYTES = 96 };
 
-/* One part of the file, read by the row of its type. */
-typedef enum status part_reader(struct tokenizer *tokenizer, struct json_place place, int depth);
+/* One part of the file, read by the row of its type; `kind` is the row's. */
+typedef enum status part_reader(struct tokenizer *tokenizer, struct json_place place, int kind);
 
 struct part_type {
     const char *name;
     part_reader *read;
+    int kind; /* of the step that the type stands for, where it is one step without fields */
 };
 
 static enum status read_part(struct tokenizer *tokenizer, struct json_place place,
-                             const struct part_type *types, size_t count, int depth) {
+                             const struct part_type *types, size_t count) {
     struct view type;
     enum status status = json_field_view(place, "type", &type);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < count; i++)
         if (view_equals_c(type, types[i].name))
-            return types[i].read(tokenizer, place, depth);
+            return types[i].read(tokenizer, place, types[i].kind);
     return error_set(place.err, STATUS_UNSUPPORTED, "%s of type \"%.*s\" is not built", place.name,
-                     (int)(type.bytes < 64 ? type.bytes : 64), type.data);
+                     view_shown(type), type.data);
 }
 
 /* Reads each part of a Sequence in turn. */
 static enum status read_sequence(struct tokenizer *tokenizer, struct json_place place,
-                                 const char *field, const struct part_type *types, size_t count,
-                                 int depth) {
+                                 const char *field, const struct part_type *types, size_t count) {
     json_t *parts;
     enum status status = json_field_array(place, field, &parts);
-    if (status == STATUS_OK && depth == SEQUENCE_DEPTH_MAX)
+    if (status == STATUS_OK && place.depth == SEQUENCE_DEPTH_MAX)
         status = json_field_fault(place, field, STATUS_UNSUPPORTED, "is nested too deeply");
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(parts); i++) {
         char name[PLACE_BYTES];
         snprintf(name, sizeof name, "%s.%s[%zu]", place.name, field, i);
-        struct json_place part = {json_array_get(parts, i), name, place.err};
+        struct json_place part = {json_array_get(parts, i), name, place.err, place.depth + 1};
         status = json_is_object(part.object)
-                     ? read_part(tokenizer, part, types, count, depth + 1)
+                     ? read_part(tokenizer, part, types, count)
                      : json_field_fault(part, "", STATUS_BAD_FILE, "is not an object");
     }
     return status;
@@ -61,8 +61,8 @@ static enum status step_status(struct json_place place, enum status status) {
 }
 
 static enum status read_bert_normalizer(struct tokenizer *tokenizer, struct json_place place,
-                                        int depth) {
-    (void)depth;
+                                        int kind) {
+    (void)kind;
     bool clean, ideographs, lowercase;
     enum status status = json_field_bool(place, "clean_text", &clean);
     if (status == STATUS_OK)
@@ -79,73 +79,51 @@ static enum status read_bert_normalizer(struct tokenizer *tokenizer, struct json
         place, normalizer_add_bert(&tokenizer->normalizer, clean, ideographs, strip, lowercase));
 }
 
-static enum status read_nfd(struct tokenizer *tokenizer, struct json_place place, int depth) {
-    (void)depth;
-    return step_status(place, normalizer_add(&tokenizer->normalizer, NORMALIZER_NFD));
+static enum status read_normalizer_step(struct tokenizer *tokenizer, struct json_place place,
+                                        int kind) {
+    return step_status(place, normalizer_add(&tokenizer->normalizer, (enum normalizer_kind)kind));
 }
 
-static enum status read_strip_accents(struct tokenizer *tokenizer, struct json_place place,
-                                      int depth) {
-    (void)depth;
-    return step_status(place, normalizer_add(&tokenizer->normalizer, NORMALIZER_STRIP_MARKS));
-}
-
-static enum status read_lowercase(struct tokenizer *tokenizer, struct json_place place, int depth) {
-    (void)depth;
-    return step_status(place, normalizer_add(&tokenizer->normalizer, NORMALIZER_LOWERCASE));
-}
-
-static enum status read_normalizers(struct tokenizer *tokenizer, struct json_place place,
-                                    int depth);
+static enum status read_normalizers(struct tokenizer *tokenizer, struct json_place place, int kind);
 
 static const struct part_type NORMALIZERS[] = {
-    {"BertNormalizer", read_bert_normalizer}, {"NFD", read_nfd},
-    {"StripAccents", read_strip_accents},     {"Lowercase", read_lowercase},
-    {"Sequence", read_normalizers},
+    {"BertNormalizer", read_bert_normalizer, 0},
+    {"NFD", read_normalizer_step, NORMALIZER_NFD},
+    {"StripAccents", read_normalizer_step, NORMALIZER_STRIP_MARKS},
+    {"Lowercase", read_normalizer_step, NORMALIZER_LOWERCASE},
+    {"Sequence", read_normalizers, 0},
 };
 enum { NORMALIZERS_COUNT = sizeof NORMALIZERS / sizeof *NORMALIZERS };
 
 static enum status read_normalizers(struct tokenizer *tokenizer, struct json_place place,
-                                    int depth) {
-    return read_sequence(tokenizer, place, "normalizers", NORMALIZERS, NORMALIZERS_COUNT, depth);
+                                    int kind) {
+    (void)kind;
+    return read_sequence(tokenizer, place, "normalizers", NORMALIZERS, NORMALIZERS_COUNT);
 }
 
 /* ---- pre-tokenizer ---- */
 
-static enum status read_bert_split(struct tokenizer *tokenizer, struct json_place place,
-                                   int depth) {
-    (void)depth;
-    return step_status(place, pretokenizer_add(&tokenizer->pretokenizer, PRETOKENIZER_BERT));
-}
-
-static enum status read_whitespace(struct tokenizer *tokenizer, struct json_place place,
-                                   int depth) {
-    (void)depth;
-    return step_status(place, pretokenizer_add(&tokenizer->pretokenizer, PRETOKENIZER_WHITESPACE));
-}
-
-static enum status read_whitespace_split(struct tokenizer *tokenizer, struct json_place place,
-                                         int depth) {
-    (void)depth;
+static enum status read_pretokenizer_step(struct tokenizer *tokenizer, struct json_place place,
+                                          int kind) {
     return step_status(place,
-                       pretokenizer_add(&tokenizer->pretokenizer, PRETOKENIZER_WHITESPACE_SPLIT));
+                       pretokenizer_add(&tokenizer->pretokenizer, (enum pretokenizer_kind)kind));
 }
 
 static enum status read_pretokenizers(struct tokenizer *tokenizer, struct json_place place,
-                                      int depth);
+                                      int kind);
 
 static const struct part_type PRETOKENIZERS[] = {
-    {"BertPreTokenizer", read_bert_split},
-    {"Whitespace", read_whitespace},
-    {"WhitespaceSplit", read_whitespace_split},
-    {"Sequence", read_pretokenizers},
+    {"BertPreTokenizer", read_pretokenizer_step, PRETOKENIZER_BERT},
+    {"Whitespace", read_pretokenizer_step, PRETOKENIZER_WHITESPACE},
+    {"WhitespaceSplit", read_pretokenizer_step, PRETOKENIZER_WHITESPACE_SPLIT},
+    {"Sequence", read_pretokenizers, 0},
 };
 enum { PRETOKENIZERS_COUNT = sizeof PRETOKENIZERS / sizeof *PRETOKENIZERS };
 
 static enum status read_pretokenizers(struct tokenizer *tokenizer, struct json_place place,
-                                      int depth) {
-    return read_sequence(tokenizer, place, "pretokenizers", PRETOKENIZERS, PRETOKENIZERS_COUNT,
-                         depth);
+                                      int kind) {
+    (void)kind;
+    return read_sequence(tokenizer, place, "pretokenizers", PRETOKENIZERS, PRETOKENIZERS_COUNT);
 }
 
 /* ---- model ---- */
@@ -160,7 +138,7 @@ static enum status read_vocabulary(struct tokenizer *tokenizer, struct json_plac
         const json_t *id = json_object_iter_value(at);
         if (!json_is_integer(id))
             return error_set(place.err, STATUS_BAD_FILE, "model.vocab: \"%.*s\" has no integer id",
-                             (int)(token.bytes < 64 ? token.bytes : 64), token.data);
+                             view_shown(token), token.data);
         status = vocabulary_add(&tokenizer->vocabulary, token, json_integer_value(id), place.err);
         if (status != STATUS_OK) {
             error_prefix(place.err, "model.vocab");
@@ -170,8 +148,8 @@ static enum status read_vocabulary(struct tokenizer *tokenizer, struct json_plac
     return STATUS_OK;
 }
 
-static enum status read_wordpiece(struct tokenizer *tokenizer, struct json_place place, int depth) {
-    (void)depth;
+static enum status read_wordpiece(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
     struct view unknown, prefix;
     uint64_t word_chars_max;
     enum status status = json_field_view(place, "unk_token", &unknown);
@@ -191,10 +169,10 @@ static enum status read_wordpiece(struct tokenizer *tokenizer, struct json_place
     return status;
 }
 
-static const struct part_type MODELS[] = {{"WordPiece", read_wordpiece}};
+static const struct part_type MODELS[] = {{"WordPiece", read_wordpiece, 0}};
 
 static enum status read_model(struct tokenizer *tokenizer, struct json_place document) {
-    struct json_place place = {NULL, "model", document.err};
+    struct json_place place = {NULL, "model", document.err, 0};
     enum status status = json_field_object(document, "model", &place.object);
     if (status != STATUS_OK)
         return status;
@@ -203,7 +181,7 @@ static enum status read_model(struct tokenizer *tokenizer, struct json_place doc
         json_object_get(place.object, "max_input_chars_per_word") != NULL &&
         json_object_get(place.object, "merges") == NULL)
         return read_wordpiece(tokenizer, place, 0);
-    return read_part(tokenizer, place, MODELS, sizeof MODELS / sizeof *MODELS, 0);
+    return read_part(tokenizer, place, MODELS, sizeof MODELS / sizeof *MODELS);
 }
 
 /* ---- added tokens ---- */
@@ -229,8 +207,7 @@ static enum status read_added_token(struct tokenizer *tokenizer, struct json_pla
         return status;
     status = tokenizer_add_token(tokenizer, token, (int64_t)id, content, place.err);
     if (status != STATUS_OK)
-        error_prefix(place.err, "%s \"%.*s\"", place.name,
-                     (int)(content.bytes < 64 ? content.bytes : 64), content.data);
+        error_prefix(place.err, "%s \"%.*s\"", place.name, view_shown(content), content.data);
     return status;
 }
 
@@ -242,7 +219,7 @@ static enum status read_added_tokens(struct tokenizer *tokenizer, struct json_pl
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
         char name[PLACE_BYTES];
         snprintf(name, sizeof name, "added_tokens[%zu]", i);
-        struct json_place place = {json_array_get(list, i), name, document.err};
+        struct json_place place = {json_array_get(list, i), name, document.err, 0};
         status = json_is_object(place.object)
                      ? read_added_token(tokenizer, place)
                      : json_field_fault(place, "", STATUS_BAD_FILE, "is not an object");
@@ -267,8 +244,8 @@ static enum status read_named_id(struct json_place place, const char *field, int
 }
 
 static enum status read_bert_processing(struct tokenizer *tokenizer, struct json_place place,
-                                        int depth) {
-    (void)depth;
+                                        int kind) {
+    (void)kind;
     int32_t cls, sep;
     enum status status = read_named_id(place, "cls", &cls);
     if (status == STATUS_OK)
@@ -284,10 +261,10 @@ static enum status add_special(struct token_template *template, struct json_plac
     if (status != STATUS_OK)
         return status;
     struct json_place place = {json_object_getn(specials, name.data, name.bytes),
-                               "post_processor.special_tokens", processor.err};
+                               "post_processor.special_tokens", processor.err, 0};
     if (!json_is_object(place.object))
         return error_set(place.err, STATUS_BAD_FILE, "%s has no \"%.*s\"", place.name,
-                         (int)(name.bytes < 64 ? name.bytes : 64), name.data);
+                         view_shown(name), name.data);
     status = json_field_array(place, "ids", &ids);
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(ids); i++) {
         const json_t *id = json_array_get(ids, i);
@@ -306,7 +283,7 @@ static enum status read_template_piece(struct token_template *template, struct j
                                        struct json_place piece) {
     json_t *special = json_object_get(piece.object, "SpecialToken");
     json_t *sequence = json_object_get(piece.object, "Sequence");
-    struct json_place place = {special != NULL ? special : sequence, piece.name, piece.err};
+    struct json_place place = {special != NULL ? special : sequence, piece.name, piece.err, 0};
     struct view id;
     uint64_t type_id;
     if (!json_is_object(place.object) || json_object_size(piece.object) != 1)
@@ -333,7 +310,7 @@ static enum status read_template(struct token_template *template, struct json_pl
     char name[PLACE_BYTES];
     snprintf(name, sizeof name, "%s.%s", processor.name, field);
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(pieces); i++) {
-        struct json_place piece = {json_array_get(pieces, i), name, processor.err};
+        struct json_place piece = {json_array_get(pieces, i), name, processor.err, 0};
         status = read_template_piece(template, processor, piece);
     }
     if (status == STATUS_OK && (template_segment_count(template, 0) != 1 ||
@@ -343,15 +320,15 @@ static enum status read_template(struct token_template *template, struct json_pl
     return status;
 }
 
-static enum status read_templates(struct tokenizer *tokenizer, struct json_place place, int depth) {
-    (void)depth;
+static enum status read_templates(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
     enum status status = read_template(&tokenizer->templates[0], place, "single", 0);
     return status == STATUS_OK ? read_template(&tokenizer->templates[1], place, "pair", 1) : status;
 }
 
 static const struct part_type POST_PROCESSORS[] = {
-    {"BertProcessing", read_bert_processing},
-    {"TemplateProcessing", read_templates},
+    {"BertProcessing", read_bert_processing, 0},
+    {"TemplateProcessing", read_templates, 0},
 };
 
 /* Without a post-processor the tokens stand alone, with the types 0 and 1. */
@@ -381,7 +358,7 @@ static enum status read_choice(struct json_place place, const char *field, const
 static enum status read_truncation(struct tokenizer *tokenizer, struct json_place document) {
     static const char *const SIDES[] = {"Right", "Left"};
     static const char *const STRATEGIES[] = {"LongestFirst", "OnlyFirst", "OnlySecond"};
-    struct json_place place = {NULL, "truncation", document.err};
+    struct json_place place = {NULL, "truncation", document.err, 0};
     enum status status = json_field_part(document, "truncation", &place.object);
     if (status != STATUS_OK || place.object == NULL)
         return status;
@@ -412,12 +389,12 @@ static enum status read_truncation(struct tokenizer *tokenizer, struct json_plac
 
 /* Decoders turn ids into text, which nothing here asks for; only BERT's is known. */
 static enum status read_wordpiece_decoder(struct tokenizer *tokenizer, struct json_place place,
-                                          int depth) {
-    (void)tokenizer, (void)place, (void)depth;
+                                          int kind) {
+    (void)tokenizer, (void)place, (void)kind;
     return STATUS_OK;
 }
 
-static const struct part_type DECODERS[] = {{"WordPiece", read_wordpiece_decoder}};
+static const struct part_type DECODERS[] = {{"WordPiece", read_wordpiece_decoder, 0}};
 
 /* ---- the file ---- */
 
@@ -425,12 +402,12 @@ static const struct part_type DECODERS[] = {{"WordPiece", read_wordpiece_decoder
 static enum status read_optional(struct tokenizer *tokenizer, struct json_place document,
                                  const char *field, const struct part_type *types, size_t count,
                                  bool *found) {
-    struct json_place place = {NULL, field, document.err};
+    struct json_place place = {NULL, field, document.err, 0};
     enum status status = json_field_part(document, field, &place.object);
     *found = place.object != NULL;
     if (status != STATUS_OK || place.object == NULL)
         return status;
-    return read_part(tokenizer, place, types, count, 0);
+    return read_part(tokenizer, place, types, count);
 }
 
 static enum status check_top(struct json_place document) {
@@ -453,7 +430,7 @@ static enum status check_top(struct json_place document) {
         return STATUS_BAD_FILE;
     if (!view_equals_c(version, "1.0"))
         return error_set(document.err, STATUS_UNSUPPORTED, "version \"%.*s\" is not \"1.0\"",
-                         (int)(version.bytes < 16 ? version.bytes : 16), version.data);
+                         view_shown(version), version.data);
     return STATUS_OK;
 }
 
@@ -489,7 +466,7 @@ enum status tokenizer_read_json(struct tokenizer *tokenizer, struct view json, s
     if (status != STATUS_OK)
         return status;
     tokenizer->file_options.add_special_tokens = true;
-    status = read_document(tokenizer, (struct json_place){document, "", err});
+    status = read_document(tokenizer, (struct json_place){document, "", err, 0});
     json_decref(document);
     return status;
 }

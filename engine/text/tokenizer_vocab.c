@@ -1,6 +1,7 @@
 /* tokenizer_vocab.c: vocab.txt with tokenizer_config.json into the parts of a tokenizer, for
  * checkpoints that have no tokenizer.json; and model_max_length, which stands beside either. */
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +13,18 @@
 #include "engine/text/unicode.h"
 #include "engine/text/utf8.h"
 
-enum { PATH_BYTES_MAX = 4096, WORD_CHARS_MAX = 100 };
+enum { WORD_CHARS_MAX = 100 };
 
 /* A larger model_max_length is the mark of tokenizers that know no limit. */
 static const double MODEL_MAX_LENGTH_MEANT = 1e9;
 
-static void join(char path[PATH_BYTES_MAX], const char *dir, const char *name) {
-    snprintf(path, PATH_BYTES_MAX, "%s/%s", dir, name);
+static void join(char path[PATH_MAX], const char *dir, const char *name) {
+    snprintf(path, PATH_MAX, "%s/%s", dir, name);
 }
 
 /* The configuration, or NULL in *out when there is none. */
 static enum status read_config(const char *dir, const char *name, json_t **out, struct error *err) {
-    char path[PATH_BYTES_MAX];
+    char path[PATH_MAX];
     join(path, dir, name);
     *out = NULL;
     return file_exists(path) ? json_file_read(path, true, out, err) : STATUS_OK;
@@ -111,8 +112,7 @@ static enum status read_specials(struct tokenizer *tokenizer, const json_t *conf
         int32_t id = vocabulary_find(&tokenizer->vocabulary, name);
         if (id < 0 && SPECIALS[i].required)
             return error_set(err, STATUS_BAD_FILE, "%s \"%.*s\" is not in vocab.txt",
-                             SPECIALS[i].field, (int)(name.bytes < 64 ? name.bytes : 64),
-                             name.data);
+                             SPECIALS[i].field, view_shown(name), name.data);
         if (i < 3)
             ids[i] = id;
         struct added_token token = {.special = true};
@@ -141,7 +141,7 @@ static enum status read_flags(struct tokenizer *tokenizer, struct json_place pla
 }
 
 enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, struct error *err) {
-    char path[PATH_BYTES_MAX];
+    char path[PATH_MAX];
     json_t *config = NULL, *map = NULL;
     join(path, dir, "vocab.txt");
     enum status status = read_lines(tokenizer, path, err);
@@ -150,7 +150,8 @@ enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, s
     if (status == STATUS_OK)
         status = read_config(dir, "special_tokens_map.json", &map, err);
     if (status == STATUS_OK) {
-        status = read_flags(tokenizer, (struct json_place){config, "tokenizer_config.json", err});
+        status =
+            read_flags(tokenizer, (struct json_place){config, "tokenizer_config.json", err, 0});
         if (status == STATUS_OK)
             status = pretokenizer_add(&tokenizer->pretokenizer, PRETOKENIZER_BERT);
         if (status == STATUS_OK)

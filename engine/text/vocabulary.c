@@ -6,8 +6,6 @@
 
 #include "engine/base/limits.h"
 
-enum { SHOWN_BYTES = 64 }; /* of a token in a message */
-
 /* start == ABSENT: no token has this id. */
 struct vocabulary_span {
     uint32_t start, bytes;
@@ -26,10 +24,6 @@ void vocabulary_free(struct vocabulary *vocabulary) {
         free(vocabulary->spans);
         vocabulary_init(vocabulary);
     }
-}
-
-static int shown(struct view token) {
-    return (int)(token.bytes < SHOWN_BYTES ? token.bytes : SHOWN_BYTES);
 }
 
 static enum status reserve_id(struct vocabulary *vocabulary, uint32_t id) {
@@ -69,14 +63,15 @@ enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token,
                                struct error *err) {
     if (token.bytes > LIMIT_TOKEN_BYTES)
         return error_set(err, STATUS_BAD_FILE, "token \"%.*s...\" has %zu bytes, the limit is %u",
-                         shown(token), token.data, token.bytes, LIMIT_TOKEN_BYTES);
+                         view_shown(token), token.data, token.bytes, LIMIT_TOKEN_BYTES);
     if (id < 0 || id >= LIMIT_VOCABULARY)
         return error_set(err, STATUS_BAD_FILE, "token \"%.*s\" has id %lld, outside 0..%u",
-                         shown(token), token.data, (long long)id, LIMIT_VOCABULARY - 1);
+                         view_shown(token), token.data, (long long)id, LIMIT_VOCABULARY - 1);
     struct view taken = vocabulary_token(vocabulary, id);
     if (taken.data != NULL)
         return error_set(err, STATUS_BAD_FILE, "tokens \"%.*s\" and \"%.*s\" have one id, %lld",
-                         shown(taken), taken.data, shown(token), token.data, (long long)id);
+                         view_shown(taken), taken.data, view_shown(token), token.data,
+                         (long long)id);
     int32_t before = vocabulary_find(vocabulary, token);
     enum status status = reserve_id(vocabulary, (uint32_t)id);
     if (status == STATUS_OK)
@@ -84,8 +79,8 @@ enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token,
     if (status == STATUS_OK)
         status = store(vocabulary, token, (uint32_t)id);
     if (status != STATUS_OK)
-        return error_set(err, status, "token \"%.*s\": the vocabulary is too large", shown(token),
-                         token.data);
+        return error_set(err, status, "token \"%.*s\": the vocabulary is too large",
+                         view_shown(token), token.data);
     if (before >= 0)
         vocabulary->spans[before].start = ABSENT;
     return STATUS_OK;
@@ -94,7 +89,7 @@ enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token,
 enum status vocabulary_add(struct vocabulary *vocabulary, struct view token, int64_t id,
                            struct error *err) {
     if (vocabulary_find(vocabulary, token) >= 0)
-        return error_set(err, STATUS_BAD_FILE, "token \"%.*s\" appears twice", shown(token),
+        return error_set(err, STATUS_BAD_FILE, "token \"%.*s\" appears twice", view_shown(token),
                          token.data);
     return vocabulary_replace(vocabulary, token, id, err);
 }

@@ -11,7 +11,7 @@ enum status wordpiece_init(struct wordpiece *wordpiece, const struct trie *trie,
                                     .word_chars_max = word_chars_max};
     if (wordpiece->unknown_id < 0)
         return error_set(err, STATUS_BAD_FILE, "unk_token \"%.*s\" is not in the vocabulary",
-                         (int)(unknown.bytes < 64 ? unknown.bytes : 64), unknown.data);
+                         view_shown(unknown), unknown.data);
     return STATUS_OK;
 }
 
