@@ -28,11 +28,13 @@ struct call_settings {
     uint32_t window_stride;
     enum aggregate aggregate;
     enum activation activation; /* never AUTO */
+    struct turns *texts;        /* where its inputs wait */
 };
 
 /* One tokenizer thread and its working memory. */
 struct tokenizer_worker {
     struct engine *engine;
+    struct turns *texts; /* which inputs it takes */
     struct thread thread;
     struct tokenizer_scratch *scratch;
     struct encoding encoding;
@@ -53,7 +55,9 @@ struct engine {
 
     struct admission admission;
     struct deadlines *deadlines;
-    struct turns *texts; /* inputs that wait for a tokenizer thread; weight in bytes */
+    /* Inputs that wait for a tokenizer thread, weight in bytes. Calls with a long text wait for a
+     * thread of their own, so that nobody else waits for a megabyte to be cut. */
+    struct turns *texts, *long_texts;
     struct batcher batcher;
     struct pipeline *pipeline;
     struct rate rate;

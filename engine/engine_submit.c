@@ -134,6 +134,15 @@ static uint32_t text_weight(const struct engine_input *input) {
     return (uint32_t)at_most(bytes + 1, UINT32_MAX);
 }
 
+/* The queue for the inputs of a call. */
+static struct turns *texts_choose(const struct engine *engine, const struct call_spec *spec) {
+    enum { LONG_TEXT_BYTES = 1 << 15 };
+    for (uint32_t i = 0; i < spec->inputs_count; i++)
+        if (!spec->inputs[i].ids && text_weight(&spec->inputs[i]) > LONG_TEXT_BYTES)
+            return engine->long_texts;
+    return engine->texts;
+}
+
 /* Copies the inputs into the call and shares its requests out among them. */
 static void call_fill(const struct engine *engine, const struct call_spec *spec,
                       struct call *call) {
@@ -167,7 +176,7 @@ static void call_fill(const struct engine *engine, const struct call_spec *spec,
 static void call_leave(struct call *call, void *owner) {
     struct engine *engine = owner;
     deadlines_remove(engine->deadlines, call);
-    turns_remove(engine->texts, &call->inputs_flow);
+    turns_remove(((const struct call_settings *)call->settings)->texts, &call->inputs_flow);
     batcher_remove(&engine->batcher, call);
     admission_leave(&engine->admission, &call->reserved);
     if (call->outcome.status != STATUS_OK)
@@ -205,6 +214,7 @@ static enum status call_make(struct engine *engine, const struct call_spec *spec
         .aggregate = spec->aggregate,
         .activation =
             spec->activation == ACTIVATION_AUTO ? engine->info.activation : spec->activation,
+        .texts = texts_choose(engine, spec),
     };
     call->client = spec->client;
     call->deadline_ns = spec->deadline_ns > 0 ? spec->deadline_ns : UINT64_MAX;
@@ -254,8 +264,9 @@ enum status engine_submit(struct engine *engine, const struct call_spec *spec, s
     *out = call;
     /* From here on others may answer the call at any moment: CANCELLED only says that one has.
      * There is room, since admission lets in as many calls as the queues take. */
+    struct turns *texts = ((const struct call_settings *)call->settings)->texts;
     if (deadlines_add(engine->deadlines, call) == STATUS_OK)
-        turns_add(engine->texts, call, &call->inputs_flow);
+        turns_add(texts, call, &call->inputs_flow);
     return STATUS_OK;
 }
 

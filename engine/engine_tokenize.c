@@ -160,7 +160,7 @@ static void worker_run(void *context) {
     struct tokenizer_worker *worker = context;
     const struct turns_share one = {.items_max = 1, .weight_max = UINT32_MAX, .parts = 1};
     struct fair_item *item;
-    while (turns_take(worker->engine->texts, &one, &item) > 0) {
+    while (turns_take(worker->texts, &one, &item) > 0) {
         struct input *input = (struct input *)item; /* its first member */
         struct call *call = input->call;
         struct error err;
@@ -178,12 +178,14 @@ static void worker_run(void *context) {
 
 enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, struct error *err) {
     enum status status = STATUS_OK;
+    threads++; /* the last one is for long texts */
     engine->workers = calloc(threads, sizeof *engine->workers);
     if (!engine->workers)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u tokenizer threads", threads);
     while (status == STATUS_OK && engine->workers_count < threads) {
         struct tokenizer_worker *worker = &engine->workers[engine->workers_count++];
         worker->engine = engine;
+        worker->texts = engine->workers_count < threads ? engine->texts : engine->long_texts;
         encoding_init(&worker->encoding);
         worker->window_ids = calloc(engine->info.tokens_max, sizeof *worker->window_ids);
         worker->window_type_ids = calloc(engine->info.tokens_max, 1);
@@ -199,6 +201,8 @@ enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, str
 void engine_tokenizers_stop(struct engine *engine) {
     if (engine->texts)
         turns_close(engine->texts);
+    if (engine->long_texts)
+        turns_close(engine->long_texts);
     for (uint32_t i = 0; i < engine->workers_count; i++) {
         struct tokenizer_worker *worker = &engine->workers[i];
         thread_join(&worker->thread);

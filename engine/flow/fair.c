@@ -17,7 +17,8 @@ struct fair_queue {
     struct fair_turn *clients; /* whose turn it is; NULL: empty */
     uint64_t weight;
     uint32_t count;
-    struct fair_client *pool, *unused;
+    struct fair_client *pool, *unused; /* never used ones are not in the list of unused ones */
+    uint32_t pool_used, pool_room;
     struct fair_client **buckets;
 };
 
@@ -78,10 +79,7 @@ enum status fair_open(uint32_t flows_max, uint32_t quantum, struct fair_queue **
         *out = NULL;
         return STATUS_NO_MEMORY;
     }
-    for (uint32_t i = flows_max; i-- > 0;) {
-        queue->pool[i].chain = queue->unused;
-        queue->unused = &queue->pool[i];
-    }
+    queue->pool_room = flows_max;
     return STATUS_OK;
 }
 
@@ -115,10 +113,15 @@ static struct fair_client *client_find(struct fair_queue *queue, uint64_t id) {
     struct fair_client **bucket = bucket_of(queue, id), *client = *bucket;
     while (client && client->id != id)
         client = client->chain;
-    if (client || !queue->unused)
+    if (client)
         return client;
     client = queue->unused;
-    queue->unused = client->chain;
+    if (client)
+        queue->unused = client->chain;
+    else if (queue->pool_used < queue->pool_room)
+        client = &queue->pool[queue->pool_used++];
+    else
+        return NULL;
     *client = (struct fair_client){.id = id, .chain = *bucket};
     *bucket = client;
     ring_join(&queue->clients, &client->turn, queue->quantum);

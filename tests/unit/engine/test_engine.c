@@ -319,6 +319,34 @@ static void cancelled_calls_are_answered_once_and_leave_nothing(void **state) {
     assert_int_equal(statistics.queue_tokens, 0);
 }
 
+static void a_megabyte_holds_nobody_else_up(void **state) {
+    (void)state;
+    enum { BYTES = 4 << 20 };
+    struct asking asking = ASKING_INIT;
+    struct call *large, *small;
+    struct error err;
+    char *text = malloc(BYTES);
+    assert_non_null(text);
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = i % 4 == 3 ? ' ' : 'a';
+    const struct engine_input input = {.text = {text, BYTES}}, other = {.text = view_of("hello")};
+    struct call_spec spec = spec_of(&input, 1);
+    spec.done = asking_done;
+    spec.context = &asking;
+    assert_int_equal(engine_submit(engine, &spec, &large, &err), STATUS_OK);
+    small = ask(engine, spec_of(&other, 1), &err);
+    assert_int_equal(err.status, STATUS_OK);
+    /* Tokenizing four megabytes takes far longer than one word through the model. */
+    pthread_mutex_lock(&asking.lock);
+    assert_int_equal(asking.answered, 0);
+    pthread_mutex_unlock(&asking.lock);
+    asking_wait(&asking, 1);
+    assert_int_equal(call_outcome(large, &err), STATUS_OK);
+    call_release(small);
+    call_release(large);
+    free(text);
+}
+
 static void a_full_queue_and_a_drained_engine_refuse(void **state) {
     (void)state;
     enum { CALLS = 50 };
@@ -383,6 +411,7 @@ int main(void) {
         cmocka_unit_test(windows_that_cannot_be_are_refused),
         cmocka_unit_test(a_call_over_its_tokens_is_refused_whole),
         cmocka_unit_test(cancelled_calls_are_answered_once_and_leave_nothing),
+        cmocka_unit_test(a_megabyte_holds_nobody_else_up),
         cmocka_unit_test(a_full_queue_and_a_drained_engine_refuse),
         cmocka_unit_test(what_cannot_be_opened_says_why),
     };
