@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,28 +226,40 @@ struct fixture {
     struct microbatch m;
 };
 
-static struct fixture fixture_make(void) {
-    struct fixture f = {0};
+static struct fixture fixture_with(struct nodes *nodes) {
+    struct fixture f = {.nodes = nodes};
     struct error err;
-    assert_int_equal(nodes_open(NULL, "f32", &f.nodes, &err), STATUS_OK);
     assert_int_equal(nodes_scratch_open(f.nodes, TOKENS_MAX, &f.scratch, &err), STATUS_OK);
     f.m.tokens_max = TOKENS_MAX;
     f.m.starts = calloc(TOKENS_MAX + 1, sizeof *f.m.starts);
     f.m.ids = calloc(TOKENS_MAX, sizeof *f.m.ids);
     f.m.type_ids = calloc(TOKENS_MAX, sizeof *f.m.type_ids);
-    f.m.hidden = random_floats(TOKENS_MAX * H);
-    f.m.outputs = random_floats(TOKENS_MAX * K);
+    f.m.hidden = floats(TOKENS_MAX * H);
+    f.m.outputs = floats(TOKENS_MAX * K);
+    memset(f.m.hidden, 0xFF, TOKENS_MAX * H * sizeof *f.m.hidden); /* NaN: not to be read */
+    memset(f.m.outputs, 0xFF, TOKENS_MAX * K * sizeof *f.m.outputs);
     assert_true(f.m.starts && f.m.ids && f.m.type_ids);
     return f;
 }
 
-static void fixture_free(struct fixture *f) {
+static struct fixture fixture_make(void) {
+    struct nodes *nodes;
+    struct error err;
+    assert_int_equal(nodes_open(NULL, "f32", &nodes, &err), STATUS_OK);
+    return fixture_with(nodes);
+}
+
+static void fixture_leave(struct fixture *f) {
     free(f->m.outputs);
     free(f->m.hidden);
     free(f->m.type_ids);
     free(f->m.ids);
     free(f->m.starts);
     nodes_scratch_close(f->nodes, f->scratch);
+}
+
+static void fixture_free(struct fixture *f) {
+    fixture_leave(f);
     nodes_close(f->nodes);
 }
 
@@ -328,6 +341,46 @@ static void the_first_tokens_bytes_do_not_need_the_other_rows(void **state) {
     fixture_free(&f);
 }
 
+struct user {
+    struct nodes *nodes;
+    uint32_t seed;
+    float logits[K];
+    bool same;
+};
+
+/* Runs its own text again and again on its own scratch. */
+static void *user_run(void *context) {
+    struct user *u = context;
+    struct fixture f = fixture_with(u->nodes);
+    u->same = true;
+    for (int i = 0; i < 20; i++) {
+        run_alone(&f, u->seed, 40 + u->seed);
+        u->same = u->same && memcmp(f.m.outputs, u->logits, sizeof u->logits) == 0;
+    }
+    fixture_leave(&f);
+    return NULL;
+}
+
+static void threads_share_the_parts_and_get_the_same_bytes(void **state) {
+    (void)state;
+    enum { THREADS = 3 };
+    struct fixture f = fixture_make();
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        users[i] = (struct user){.nodes = f.nodes, .seed = i};
+        run_alone(&f, i, 40 + i);
+        memcpy(users[i].logits, f.m.outputs, sizeof users[i].logits);
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, user_run, &users[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(users[i].same);
+    }
+    fixture_free(&f);
+}
+
 static void many_one_token_texts_fill_a_microbatch(void **state) {
     (void)state;
     struct fixture f = fixture_make();
@@ -401,6 +454,7 @@ int main(void) {
         cmocka_unit_test(logits_are_exact_at_all_lengths),
         cmocka_unit_test(a_text_has_the_same_bits_alone_and_packed),
         cmocka_unit_test(the_first_tokens_bytes_do_not_need_the_other_rows),
+        cmocka_unit_test(threads_share_the_parts_and_get_the_same_bytes),
         cmocka_unit_test(many_one_token_texts_fill_a_microbatch),
         cmocka_unit_test(a_text_that_is_not_finite_does_not_touch_the_others),
         cmocka_unit_test(parts_are_named_in_order_and_weigh_something),
