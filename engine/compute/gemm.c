@@ -84,7 +84,7 @@ static dnnl_status_t append_sum(dnnl_post_ops_t ops) {
 struct block {
     dnnl_primitive_t primitive; /* NULL: not made */
     layout x, y, scratchpad;
-    bool has_layouts, fast;
+    bool fast; /* more than reference code */
 };
 
 struct gemm {
@@ -190,34 +190,25 @@ static dnnl_status_t block_init(struct gemm_shape *shape, dnnl_engine_t engine, 
     struct block *block = &shape->blocks[index];
     const int64_t rows = (int64_t)1 << index, in = shape->inputs, out = shape->outputs;
     dnnl_primitive_desc_t desc = NULL;
-    layout x = {0}, y = {0}, any = {0}, scratchpad = {0}, *weights = &shape->weights;
+    layout any = {0}, *weights = &shape->weights;
     dnnl_status_t result;
-    TRY(layout_init(&x, rows, in, dnnl_ab));
-    TRY(layout_init(&y, rows, out, dnnl_ab));
+    TRY(layout_init(&block->x, rows, in, dnnl_ab));
+    TRY(layout_init(&block->y, rows, out, dnnl_ab));
     if (!shape->has_layouts) {
         TRY(layout_init(&any, in, out, dnnl_format_tag_any));
         weights = &any;
         TRY(layout_init(&shape->bias, 1, out, dnnl_ab));
     }
-    TRY(matmul_desc(&desc, engine, &x, weights, &shape->bias, &y, attr));
+    TRY(matmul_desc(&desc, engine, &block->x, weights, &shape->bias, &block->y, attr));
     TRY(dnnl_primitive_create(&block->primitive, desc));
     if (!shape->has_layouts)
         TRY(layout_query(desc, dnnl_query_weights_md, &shape->weights));
     shape->has_layouts = true;
-    TRY(layout_query(desc, dnnl_query_scratchpad_md, &scratchpad));
+    TRY(layout_query(desc, dnnl_query_scratchpad_md, &block->scratchpad));
     const char *code = "";
     TRY(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &code));
     block->fast = strstr(code, "ref") == NULL;
-    block->x = x;
-    block->y = y;
-    block->scratchpad = scratchpad;
-    block->has_layouts = true;
 done:
-    if (!block->has_layouts) {
-        layout_free(&x);
-        layout_free(&y);
-        layout_free(&scratchpad);
-    }
     layout_free(&any);
     if (desc)
         dnnl_primitive_desc_destroy(desc);
@@ -257,16 +248,12 @@ void gemm_shape_close(struct gemm_shape *shape) {
         struct block *block = &shape->blocks[i];
         if (block->primitive)
             dnnl_primitive_destroy(block->primitive);
-        if (block->has_layouts) {
-            layout_free(&block->scratchpad);
-            layout_free(&block->y);
-            layout_free(&block->x);
-        }
+        layout_free(&block->scratchpad);
+        layout_free(&block->y);
+        layout_free(&block->x);
     }
-    if (shape->has_layouts) {
-        layout_free(&shape->bias);
-        layout_free(&shape->weights);
-    }
+    layout_free(&shape->bias);
+    layout_free(&shape->weights);
     free(shape);
 }
 

@@ -8,6 +8,9 @@
 
 #include "engine/base/size.h"
 
+/* The self-test compares at least so many rows and numbers of each block. */
+enum { TRIAL_ROWS_MIN = 16, TRIAL_OUTPUTS_MIN = 8192 };
+
 struct shape {
     uint32_t inputs, outputs;
     enum gemm_mode mode;
@@ -90,39 +93,69 @@ struct trial {
     uint32_t shape_index;
     const struct gemm_weights *weights;
     struct gemm_scratch *scratch;
-    float *x, *shifted; /* [GEMM_ROWS_MAX, in] */
-    float *before;      /* [GEMM_ROWS_MAX, out] */
+    float *x, *shifted;           /* [GEMM_ROWS_MAX, in] */
+    float *before, *expected, *y; /* [GEMM_ROWS_MAX, out] */
 };
 
-/* Runs a block on rows first, first + 1, ..., turning around at its own row count. */
-static bool trial_run(const struct trial *t, uint32_t block, size_t first, float *y) {
+static void trial_fill(const struct trial *t, uint32_t round) {
+    fill_random(t->x, (size_t)GEMM_ROWS_MAX * t->shape->inputs, 2 * round + 2);
+    fill_random(t->before, (size_t)GEMM_ROWS_MAX * t->shape->outputs, 2 * round + 3);
+}
+
+/* Runs a block on rows first, first + 1, ..., turning around at `total` rows. */
+static bool trial_run(const struct trial *t, uint32_t block, size_t first, size_t total, float *y) {
     const size_t rows = (size_t)1 << block, in = t->shape->inputs, out = t->shape->outputs;
     for (size_t r = 0; r < rows; r++) {
-        const size_t from = (r + first) % rows;
+        const size_t from = (r + first) % total;
         memcpy(t->shifted + r * in, t->x + from * in, in * sizeof *y);
         memcpy(y + r * out, t->before + from * out, out * sizeof *y);
     }
     return gemm_run(t->weights, t->scratch, t->shape_index, block, t->shifted, y);
 }
 
-/* The blocks to use. The reference is the largest whose rows all go through the same arithmetic:
- * shifting its rows by one shifts its results. A smaller one must give the reference's bits. */
-static uint32_t trial_choose(const struct trial *t, uint32_t made, uint32_t fast, float *expected,
-                             float *y) {
-    const size_t out = t->shape->outputs, row_bytes = out * sizeof *y;
-    uint32_t chosen = 0;
-    for (uint32_t i = GEMM_BLOCKS; i-- > 0;) {
-        const size_t rows = (size_t)1 << i, rest = rows - 1;
-        const uint32_t bit = (uint32_t)1 << i;
-        if (!(made & bit) || (chosen && !(fast & bit)))
-            continue;
-        if (chosen == 0) {
-            if (trial_run(t, i, 0, expected) && trial_run(t, i, 1, y) &&
-                memcmp(y, expected + out, rest * row_bytes) == 0 &&
-                memcmp(y + rest * out, expected, row_bytes) == 0)
-                chosen |= bit;
-        } else if (trial_run(t, i, 0, y) && memcmp(y, expected, rows * row_bytes) == 0) {
-            chosen |= bit;
+/* Do all rows of the block go through the same arithmetic? Then shifting its rows by one shifts
+ * its results. Leaves the results in t->expected. */
+static bool trial_shift(const struct trial *t, uint32_t block) {
+    const size_t rows = (size_t)1 << block, rest = rows - 1, out = t->shape->outputs;
+    const size_t row_bytes = out * sizeof *t->y;
+    return trial_run(t, block, 0, rows, t->expected) && trial_run(t, block, 1, rows, t->y) &&
+           memcmp(t->y, t->expected + out, rest * row_bytes) == 0 &&
+           memcmp(t->y + rest * out, t->expected, row_bytes) == 0;
+}
+
+/* Does the block give the bits of t->expected, `total` rows? */
+static bool trial_compare(const struct trial *t, uint32_t block, size_t total) {
+    const size_t rows = (size_t)1 << block, out = t->shape->outputs;
+    for (size_t first = 0; first < total; first += rows) {
+        if (first >= TRIAL_ROWS_MIN && first * out >= TRIAL_OUTPUTS_MIN)
+            break;
+        if (!trial_run(t, block, first, total, t->y) ||
+            memcmp(t->y, t->expected + first * out, rows * out * sizeof *t->y) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The blocks to use: a reference, the largest whose rows are all treated alike, and those smaller
+ * ones that give the reference's bits. Two ways of summing agree by chance in most numbers of a
+ * small product, so small shapes go through several rounds of numbers. */
+static uint32_t trial_choose(const struct trial *t, uint32_t made, uint32_t fast) {
+    const size_t outputs_once = (size_t)GEMM_ROWS_MAX * t->shape->outputs;
+    const uint32_t rounds = (uint32_t)(1 + TRIAL_OUTPUTS_MIN / outputs_once);
+    uint32_t chosen = 0, reference = GEMM_BLOCKS;
+    while (chosen == 0 && reference-- > 0) {
+        const uint32_t bit = (uint32_t)1 << reference;
+        chosen = made & (bit | (fast & (bit - 1)));
+        if (!(made & bit))
+            chosen = 0;
+        for (uint32_t round = 0; chosen && round < rounds; round++) {
+            trial_fill(t, round);
+            if (!trial_shift(t, reference))
+                chosen = 0;
+            for (uint32_t i = 0; chosen && i < reference; i++) {
+                if ((chosen >> i & 1) && !trial_compare(t, i, bit))
+                    chosen &= ~((uint32_t)1 << i);
+            }
         }
     }
     return chosen;
@@ -157,12 +190,11 @@ static enum status shape_test(struct linear_set *set, uint32_t index, float *wid
         .x = x,
         .shifted = x + GEMM_ROWS_MAX * in,
         .before = y,
+        .expected = y + GEMM_ROWS_MAX * out,
+        .y = y + 2 * GEMM_ROWS_MAX * out,
     };
-    fill_random(trial.x, GEMM_ROWS_MAX * in, 2);
-    fill_random(trial.before, GEMM_ROWS_MAX * out, 3);
     shape->blocks = trial_choose(&trial, gemm_shape_get_blocks(gemm_shape) & set->blocks,
-                                 gemm_shape_get_fast_blocks(gemm_shape), y + GEMM_ROWS_MAX * out,
-                                 y + 2 * GEMM_ROWS_MAX * out);
+                                 gemm_shape_get_fast_blocks(gemm_shape));
     if (shape->blocks == 0)
         status = error_set(err, STATUS_INTERNAL,
                            "matrix products %zu -> %zu depend on the rows around a row on this CPU",
