@@ -8,15 +8,22 @@
 #include "server/api.h"
 #include "server/classify_read.h"
 #include "server/classify_write.h"
+#include "server/reader.h"
 #include "server/state.h"
 
 /* Answers of more predictions than this go out in slices. */
 enum { PREDICTIONS_AT_ONCE = 1024 };
 
 struct classify_task {
-    struct call *call;
+    struct reading reading; /* first, see read_body() */
+    struct exchange *exchange;
+    struct engine *engine;
+    struct classify_call input; /* from the body, until it is submitted */
+    struct api_error read_error;
+    bool readable;
+    struct call *call; /* NULL until submitted */
     struct classify_writer writer;
-    bool many, window;
+    bool many, window; /* of the input */
 };
 
 static void wake(struct call *call, void *context) {
@@ -26,12 +33,14 @@ static void wake(struct call *call, void *context) {
 
 static void task_cancel(void *context) {
     struct classify_task *task = context;
-    call_cancel(task->call);
+    if (task->call)
+        call_cancel(task->call);
 }
 
 static void task_free(void *context) {
     struct classify_task *task = context;
     classify_writer_free(&task->writer);
+    classify_call_free(&task->input);
     call_release(task->call);
     free(task);
 }
@@ -67,7 +76,7 @@ static void report_times(struct exchange *exchange, const struct call *call) {
     metrics_observe_phase(metrics, METRIC_PHASE_COMPUTE, times.compute_ns);
 }
 
-static void task_finish(struct exchange *exchange, void *context) {
+static void finish_call(struct exchange *exchange, void *context) {
     struct classify_task *task = context;
     struct classify_writer *writer = &task->writer;
     struct answer *answer = &exchange->answer;
@@ -97,56 +106,77 @@ static void task_finish(struct exchange *exchange, void *context) {
     exchange_answer(exchange);
 }
 
-static struct classify_task *task_new(struct exchange *exchange, const struct engine_info *info,
-                                      const struct classify_call *call) {
-    struct classify_task *task = calloc(1, sizeof *task);
-    if (!task)
-        return NULL;
+static void prepare_writer(struct classify_task *task) {
+    const struct classify_call *input = &task->input;
+    struct server *server = task->exchange->server;
+    const struct engine_info *info = engine_get_info(task->engine);
     char id[17];
-    server_make_id(exchange->server, id);
-    task->many = call->many;
-    task->window = call->window;
+    server_make_id(server, id);
     task->writer = (struct classify_writer){
         .info = info,
-        .model_name = exchange->server->model_name,
+        .model_name = server->model_name,
         .created = time(NULL),
-        .inputs_count = call->inputs_count,
-        .activation = call->activation == ACTIVATION_AUTO ? info->activation
-                                                          : (enum activation)call->activation,
-        .cut = call->cut,
+        .inputs_count = input->inputs_count,
+        .activation = input->activation == ACTIVATION_AUTO ? info->activation
+                                                           : (enum activation)input->activation,
+        .cut = input->cut,
     };
     snprintf(task->writer.id, sizeof task->writer.id, "cls-%s", id);
-    return task;
 }
 
-static void submit(struct exchange *exchange, struct engine *engine,
-                   const struct classify_call *call) {
-    struct classify_task *task = task_new(exchange, engine_get_info(engine), call);
-    if (!task) {
-        exchange_refuse(exchange, API_INTERNAL, "%s", status_meaning(STATUS_NO_MEMORY));
-        return;
-    }
+static void submit(struct exchange *exchange, struct classify_task *task) {
+    const struct classify_call *input = &task->input;
     const struct call_spec spec = {
-        .inputs = call->inputs,
-        .inputs_count = call->inputs_count,
-        .truncate = call->truncate,
-        .side = (enum truncation_side)call->side,
-        .window = call->window,
-        .window_stride = call->window_stride,
-        .aggregate = (enum aggregate)call->aggregate,
-        .activation = (enum activation)call->activation,
+        .inputs = input->inputs,
+        .inputs_count = input->inputs_count,
+        .truncate = input->truncate,
+        .side = (enum truncation_side)input->side,
+        .window = input->window,
+        .window_stride = input->window_stride,
+        .aggregate = (enum aggregate)input->aggregate,
+        .activation = (enum activation)input->activation,
         .client = exchange->client,
         .deadline_ns = exchange->received_ns + exchange->timeout_ms * NS_PER_MS,
         .done = wake,
         .context = exchange,
     };
     struct error error;
-    if (engine_submit(engine, &spec, &task->call, &error) == STATUS_OK) {
-        exchange->task = (struct task){task_finish, task_cancel, task_free, task};
-    } else {
+    task->many = input->many;
+    task->window = input->window;
+    prepare_writer(task);
+    exchange->task.finish = finish_call;
+    if (engine_submit(task->engine, &spec, &task->call, &error) != STATUS_OK) {
+        exchange->task.finish = NULL;
         refuse_by_engine(exchange, task, &error);
-        task_free(task);
     }
+    classify_call_free(&task->input);
+}
+
+/* On the HTTP thread or the reader's. */
+static void read_input(struct classify_task *task) {
+    const struct server *server = task->exchange->server;
+    const struct classify_rules rules = {server->model_name, engine_get_info(task->engine),
+                                         server->options.call_inputs_max, server->options.truncate};
+    task->readable = classify_read(task->exchange->body, &rules, &task->input, &task->read_error);
+}
+
+static void read_body(struct reading *reading) {
+    struct classify_task *task = (struct classify_task *)reading;
+    read_input(task);
+    exchange_wake(task->exchange);
+}
+
+static void finish_reading(struct exchange *exchange, void *context) {
+    struct classify_task *task = context;
+    exchange_release_body(exchange);
+    if (exchange->cancel_code == API_CLIENT_GONE)
+        return;
+    if (exchange->cancel_code != API_CODE_COUNT)
+        exchange_refuse(exchange, exchange->cancel_code, "the call was ended before it began");
+    else if (task->readable)
+        submit(exchange, task);
+    else
+        exchange_fail(exchange, &task->read_error);
 }
 
 void api_classify(struct exchange *exchange) {
@@ -160,14 +190,19 @@ void api_classify(struct exchange *exchange) {
         exchange_refuse(exchange, API_DRAINING, "the server finishes what it has and stops");
         return;
     }
-    const struct classify_rules rules = {server->model_name, engine_get_info(engine),
-                                         server->options.call_inputs_max, server->options.truncate};
-    struct classify_call call;
-    struct api_error err;
-    if (!classify_read(exchange->body, &rules, &call, &err)) {
-        exchange_fail(exchange, &err);
+    struct classify_task *task = calloc(1, sizeof *task);
+    if (!task) {
+        exchange_refuse(exchange, API_INTERNAL, "%s", status_meaning(STATUS_NO_MEMORY));
         return;
     }
-    submit(exchange, engine, &call);
-    classify_call_free(&call);
+    task->reading.run = read_body;
+    task->exchange = exchange;
+    task->engine = engine;
+    exchange->task = (struct task){finish_reading, task_cancel, task_free, task};
+    if (exchange->body.bytes > LIMIT_BODY_INLINE_BYTES &&
+        reader_push(server->reader, &task->reading))
+        return;
+    exchange->task.finish = NULL;
+    read_input(task);
+    finish_reading(exchange, task);
 }

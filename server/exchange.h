@@ -23,7 +23,9 @@ struct server;
 
 enum method { METHOD_GET, METHOD_HEAD, METHOD_POST, METHOD_OTHER };
 
-/* Work that outlasts the handler. `finish` runs once, after exchange_wake(); `free` after it. */
+/* Work that outlasts the handler. `finish` runs once, after exchange_wake(); it leaves an answer,
+ * or sets another `finish` for the next exchange_wake(), or does neither: then the connection is
+ * closed. `free` runs at the end of the exchange. */
 struct task {
     void (*finish)(struct exchange *exchange, void *context);
     void (*cancel)(void *context); /* asks for an early exchange_wake(); may be called again */
@@ -80,6 +82,9 @@ void exchange_fail(struct exchange *exchange, const struct api_error *err);
 /* The error without a param, in one call. */
 void exchange_refuse(struct exchange *exchange, enum api_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The body is read; its memory goes. */
+void exchange_release_body(struct exchange *exchange);
 
 /* The task is done: its finish() will run on the HTTP thread. Any thread, once for each task; the
  * exchange may be gone when this returns. */

@@ -202,7 +202,11 @@ static void finish_woken(struct loop *loop) {
     while (oldest) {
         struct exchange *exchange = oldest;
         oldest = exchange->next_woken;
-        exchange->task.finish(exchange, exchange->task.context);
+        void (*finish)(struct exchange *, void *) = exchange->task.finish;
+        exchange->task.finish = NULL;
+        finish(exchange, exchange->task.context);
+        if (exchange->task.finish)
+            continue; /* it waits for something else now */
         loop_enter(exchange->connection, CONNECTION_SENDING);
         http_mhd_resume(exchange->connection);
     }

@@ -27,7 +27,7 @@
 
 /* An exchange with what only HTTP needs of it. */
 struct http_exchange {
-    struct exchange exchange;
+    struct exchange exchange; /* first, see exchange_release_body() */
     struct http_body body;
     bool ends_connection; /* the framing cannot be trusted, or the client was not let to send */
     bool counted;         /* in http->busy */
@@ -220,7 +220,6 @@ static enum MHD_Result end(struct http_exchange *http) {
         exchange->received_ns = clock_now_ns();
         exchange->body = (struct view){http->body.data, http->body.bytes};
         router_handle(exchange);
-        http_body_free(&http->body, &connection->loop->http->body_bytes);
         if (exchange->task.finish) {
             loop_enter(connection, CONNECTION_WAITING);
             MHD_suspend_connection(connection->handle);
@@ -228,6 +227,13 @@ static enum MHD_Result end(struct http_exchange *http) {
         }
     }
     return exchange->answer.http_status != 0 ? queue_answer(http) : MHD_NO;
+}
+
+void exchange_release_body(struct exchange *exchange) {
+    /* Every exchange is the first member of an http_exchange. */
+    struct http_exchange *http = (struct http_exchange *)exchange;
+    http_body_free(&http->body, &exchange->connection->loop->http->body_bytes);
+    exchange->body = (struct view){NULL, 0};
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *handle, const char *url,

@@ -152,10 +152,14 @@ bool json_read_whole_in(const json_t *object, const char *name, int64_t min, int
         return api_error_set(err, API_INVALID_TYPE, name, "'%s' must be a whole number, not %s",
                              name, json_read_type_name(value));
     int64_t whole;
-    if (!json_read_whole(value, &whole) || whole < min || whole > max)
+    if (!json_read_whole(value, &whole) || whole < min || whole > max) {
+        if (max == INT64_MAX)
+            return api_error_set(err, API_INVALID_VALUE, name,
+                                 "'%s' must be a whole number, %lld or more", name, (long long)min);
         return api_error_set(err, API_INVALID_VALUE, name,
                              "'%s' must be a whole number from %lld to %lld", name, (long long)min,
                              (long long)max);
+    }
     *out = whole;
     return true;
 }

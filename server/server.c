@@ -13,6 +13,7 @@
 #include "engine/base/log.h"
 #include "server/http.h"
 #include "server/listen.h"
+#include "server/reader.h"
 #include "server/state.h"
 
 enum { RETRY_SECONDS_MAX = 60, POLL_MS = 5, OTHER_FILES = 256 };
@@ -53,6 +54,7 @@ static void raise_open_files(uint32_t connections_max) {
 }
 
 static void server_free(struct server *server) {
+    reader_stop(server->reader);
     listen_close(server->listener, server->url);
     free(server->host);
     free(server->url);
@@ -82,6 +84,11 @@ enum status server_start(const struct server_options *options, struct server **o
                              &server->port, err);
     if (status == STATUS_OK) {
         raise_open_files(options->connections_max);
+        /* A connection has one body at a time, so this is room for all. */
+        status =
+            reader_start(options->connections_max + options->http_threads, &server->reader, err);
+    }
+    if (status == STATUS_OK) {
         status = http_start(server, server->listener, &server->http, err);
     }
     if (status != STATUS_OK) {

@@ -18,6 +18,7 @@ enum phase {
 };
 
 struct http;
+struct reader;
 
 struct server {
     struct server_options options; /* its host is `host` */
@@ -32,6 +33,7 @@ struct server {
     uint64_t run_number; /* random: makes ids differ between two runs */
     _Atomic uint64_t next_id;
     struct metrics metrics;
+    struct reader *reader;
     struct http *http;
 };
 
