@@ -21,8 +21,8 @@
 #define LIMIT_TARGET_BYTES           (8u << 10)    /* path and query of one request */
 #define LIMIT_DISCARD_BYTES          (64ULL << 20) /* of a refused body, before the close */
 #define LIMIT_REQUEST_ID_BYTES       128u
-#define LIMIT_BODY_INLINE_BYTES  (16u << 10) /* longer bodies are read by the reader thread */
-#define LIMIT_SEND_TIMEOUT_MS        75000u /* a client that does not read its answer */
+#define LIMIT_BODY_INLINE_BYTES      (16u << 10) /* longer bodies are read by the reader thread */
+#define LIMIT_SEND_TIMEOUT_MS        75000u      /* a client that does not read its answer */
 #define LIMIT_JSON_DEPTH             16u
 #define LIMIT_JSON_VALUES            (1u << 20)  /* in one body */
 #define LIMIT_ANSWER_BYTES           (64u << 20) /* held at once; longer ones go in slices */
