@@ -12,7 +12,7 @@
 enum { CPUS_FILE_BYTES = 4096 };
 
 /* Reads a small file as a C string. False when it cannot be read. */
-static bool file_read(const char *path, char *out, size_t room) {
+static bool text_read(const char *path, char *out, size_t room) {
     FILE *file = fopen(path, "re");
     if (!file)
         return false;
@@ -39,7 +39,7 @@ static double quota_v2(const char *dir) {
     char path[PATH_MAX], text[CPUS_FILE_BYTES];
     long long quota, period;
     if (snprintf(path, sizeof path, "%s/cpu.max", dir) >= (int)sizeof path ||
-        !file_read(path, text, sizeof text))
+        !text_read(path, text, sizeof text))
         return 0;
     const char *at = text;
     if (!number_take(&at, &quota) || quota <= 0)
@@ -55,11 +55,11 @@ static double quota_v1(const char *dir) {
     long long quota, period;
     const char *at = text;
     if (snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir) >= (int)sizeof path ||
-        !file_read(path, text, sizeof text) || !number_take(&at, &quota) || quota <= 0)
+        !text_read(path, text, sizeof text) || !number_take(&at, &quota) || quota <= 0)
         return 0;
     at = text;
     if (snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir) >= (int)sizeof path ||
-        !file_read(path, text, sizeof text) || !number_take(&at, &period) || period <= 0)
+        !text_read(path, text, sizeof text) || !number_take(&at, &period) || period <= 0)
         return 0;
     return (double)quota / (double)period;
 }
@@ -102,7 +102,7 @@ static bool controllers_have_cpu(const char *list, size_t bytes) {
 static double quota_find(const struct cpus_paths *paths) {
     char text[CPUS_FILE_BYTES], root[PATH_MAX];
     double least = 0;
-    if (!file_read(paths->self_cgroup, text, sizeof text))
+    if (!text_read(paths->self_cgroup, text, sizeof text))
         return quota_v2(paths->cgroup_root);
     for (char *line = text, *next; line && *line; line = next) {
         next = strchr(line, '\n');

@@ -1,4 +1,4 @@
-/* file.c: reading with a limit; works for pipes and other files whose size is not known before. */
+/* file.c: reading a regular file with a limit, also one that grows or has no size of its own. */
 #include "engine/base/file.h"
 
 #include <errno.h>
@@ -49,10 +49,16 @@ enum status file_read(const char *path, size_t bytes_max, char **data, size_t *b
                       struct error *err) {
     *data = NULL;
     *bytes = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    /* A FIFO would keep open() and read() waiting for ever. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    enum status status = read_all(fd, path, bytes_max, data, bytes, err);
+    enum status status;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+        status = read_all(fd, path, bytes_max, data, bytes, err);
+    else
+        status = error_set(err, STATUS_IO, "%s: not a regular file", path);
     close(fd);
     if (status != STATUS_OK) {
         free(*data);

@@ -53,6 +53,9 @@ void log_write(enum log_level level, const char *format, ...) {
         n += json_escape(line + n, sizeof line - n - 4, message);
         n += (size_t)snprintf(line + n, sizeof line - n, "\"}\n");
     } else {
+        for (char *c = message; *c; c++)
+            if ((unsigned char)*c < 0x20 || *c == 0x7F)
+                *c = '?'; /* what a client sent must not look like a line of its own */
         n = (size_t)snprintf(line, sizeof line, "bertd: %s%s%s\n",
                              level == LOG_INFO ? "" : level_names[level],
                              level == LOG_INFO ? "" : ": ", message);

@@ -29,8 +29,12 @@ const char *status_meaning(enum status status) {
     return table[known(status)].meaning;
 }
 
-/* Cuts an unfinished UTF-8 sequence off the end of a message that filled its room. */
-static void message_trim(char *message, size_t room, int wanted) {
+/* A message is one line, whatever the names in it hold: control characters become '?'. An
+ * unfinished UTF-8 sequence is cut off the end of a message that filled its room. */
+static void message_tidy(char *message, size_t room, int wanted) {
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F)
+            *c = '?';
     if (wanted < 0 || (size_t)wanted < room)
         return;
     size_t end = room - 1, back = end;
@@ -47,7 +51,7 @@ enum status error_set(struct error *err, enum status status, const char *format,
     va_start(args, format);
     int wanted = vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
-    message_trim(err->message, sizeof err->message, wanted);
+    message_tidy(err->message, sizeof err->message, wanted);
     err->status = status;
     err->input = -1;
     return status;
@@ -63,6 +67,6 @@ enum status error_prefix(struct error *err, const char *format, ...) {
     vsnprintf(prefix, sizeof prefix, format, args);
     va_end(args);
     int wanted = snprintf(err->message, sizeof err->message, "%s: %s", prefix, old);
-    message_trim(err->message, sizeof err->message, wanted);
+    message_tidy(err->message, sizeof err->message, wanted);
     return err->status;
 }

@@ -48,8 +48,9 @@ const char *status_name(enum status status);
 const char *status_code(enum status status);
 const char *status_meaning(enum status status);
 
-/* Fills `err` (unless NULL) with the status, no input index, and the formatted message, cut to its
- * room at a code point border. Returns `status`, so that `return error_set(...)` reads well. */
+/* Fills `err` (unless NULL) with the status, no input index, and the formatted message: one line,
+ * control characters shown as "?", cut to its room at a code point border. Returns `status`, so
+ * that `return error_set(...)` reads well. */
 enum status error_set(struct error *err, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -43,11 +43,21 @@ static void a_prefix_comes_first(void **state) {
     assert_string_equal(err.message, "config.json: field is 3");
 }
 
+static void a_message_is_one_line(void **state) {
+    (void)state;
+    struct error err;
+    error_set(&err, STATUS_BAD_FILE, "token \"%s\"", "a\nb\x7F\x1B[2J\xC3\xA9");
+    assert_string_equal(err.message, "token \"a?b??[2J\xC3\xA9\"");
+    error_prefix(&err, "dir%s", "\r\n");
+    assert_string_equal(err.message, "dir??: token \"a?b??[2J\xC3\xA9\"");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_texts),
         cmocka_unit_test(a_long_message_is_cut_between_code_points),
         cmocka_unit_test(a_prefix_comes_first),
+        cmocka_unit_test(a_message_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
