@@ -78,7 +78,7 @@ class ConnectionsTest(harness.ServerTest):
             self.assertGreater(seconds, 0.8)
             self.assertLess(seconds, 5 * harness.SLOWNESS)
 
-    def test_clients_that_leave_in_the_middle_free_their_descriptor_at_once_or_at_the_time_out(self):
+    def test_clients_that_leave_in_the_middle_free_their_descriptors(self):
         parts = (b"GET /li", ASK[:40], ASK[:-3], b"\0" * 100 + b"\r\n\r\n", ASK, b"")
         for part in parts:
             halves = []
