@@ -1,4 +1,4 @@
-# bertd with the demo model, and nothing else: no shell, no package manager, no writable path needed.
+# bertd with the demo model, and nothing else: no shell, no package manager, no path to write to.
 # docker build -t bertd . && docker run --read-only -p 8080:8080 bertd
 
 FROM debian:12 AS build
