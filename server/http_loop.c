@@ -2,6 +2,8 @@
 #include "server/http_loop.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 enum {
     EVENTS_AT_ONCE = 256,
     TICK_MS = 100,
+    LOOK_MS = 1000,
     STOP_SEND_MS = 2000,     /* for answers to go out once the server stops */
     DEADLINE_GRACE_MS = 500, /* that the engine may be late with a deadline */
     EARLY_BYTES_MAX = 8192,
@@ -46,14 +49,31 @@ static uint64_t phase_deadline(const struct connection *connection, enum connect
     }
 }
 
-void loop_enter(struct connection *connection, enum connection_phase phase) {
+/* Bytes that the socket has received in its life; 0 where the system does not count. */
+static uint64_t received_bytes(const struct connection *connection) {
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof info;
+    if (getsockopt(connection->socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)
+        return 0;
+    return info.tcpi_bytes_received;
+}
+
+static void set_phase(struct connection *connection, enum connection_phase phase) {
     struct loop *loop = connection->loop;
     loop->waiting -= connection->phase == CONNECTION_WAITING;
     loop->sending -= connection->phase == CONNECTION_SENDING;
     loop->waiting += phase == CONNECTION_WAITING;
     loop->sending += phase == CONNECTION_SENDING;
     connection->phase = phase;
+}
+
+void loop_enter(struct connection *connection, enum connection_phase phase) {
+    set_phase(connection, phase);
     connection->deadline_ns = phase_deadline(connection, phase);
+    if (phase == CONNECTION_IDLE) {
+        connection->look_ns = after_ms(LOOK_MS);
+        connection->bytes_seen = received_bytes(connection);
+    }
 }
 
 struct connection *loop_connect(struct loop *loop, struct MHD_Connection *handle, int socket) {
@@ -69,6 +89,7 @@ struct connection *loop_connect(struct loop *loop, struct MHD_Connection *handle
         connection->next->previous = connection;
     loop->connections = connection;
     loop_enter(connection, CONNECTION_IDLE);
+    connection->bytes_seen = 0;
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = connection};
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {
         loop_disconnect(connection);
@@ -81,7 +102,7 @@ void loop_disconnect(struct connection *connection) {
     if (!connection)
         return;
     struct loop *loop = connection->loop;
-    loop_enter(connection, CONNECTION_IDLE); /* leaves the counts of the other phases */
+    set_phase(connection, CONNECTION_IDLE); /* leaves the counts of the other phases */
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
     if (connection->previous)
         connection->previous->next = connection->next;
@@ -161,9 +182,20 @@ static void handle_deadline(struct connection *connection) {
     }
 }
 
+/* A first byte that libmicrohttpd took between our look at the events and its own gives no event
+ * here; the socket's count tells of it. */
+static void look_for_bytes(struct connection *connection, uint64_t now_ns) {
+    if (connection->phase != CONNECTION_IDLE || connection->look_ns > now_ns)
+        return;
+    connection->look_ns = now_ns + LOOK_MS * NS_PER_MS;
+    if (received_bytes(connection) != connection->bytes_seen)
+        loop_enter(connection, CONNECTION_HEADER);
+}
+
 static void check_deadlines(struct loop *loop, uint64_t now_ns) {
     for (struct connection *c = loop->connections, *next; c; c = next) {
         next = c->next;
+        look_for_bytes(c, now_ns);
         if (c->deadline_ns != 0 && c->deadline_ns <= now_ns) {
             handle_deadline(c);
             c->deadline_ns = 0; /* libmicrohttpd sees the end of the socket and closes it */

@@ -36,6 +36,8 @@ struct connection {
     uint64_t number;
     enum connection_phase phase;
     uint64_t deadline_ns; /* 0: none */
+    uint64_t look_ns;     /* next look at bytes_seen while idle */
+    uint64_t bytes_seen;  /* received on the socket when it became idle */
     size_t target_bytes;  /* of the request whose headers are being read */
     bool target_has_nul;
     bool gone;      /* the client has hung up or sent its last byte */
