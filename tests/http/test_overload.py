@@ -98,7 +98,8 @@ class OverloadTest(harness.ServerTest):
                 self.assertEqual(len(answer.json()["data"]), 16)
 
     def test_a_short_deadline_among_many_ends_in_504_or_an_answer(self):
-        request = client.request_bytes("POST", "/v1/classify", client.encode({"input": [TEXT] * 20}),
+        body = client.encode({"input": [TEXT] * 20})
+        request = client.request_bytes("POST", "/v1/classify", body,
                                        [("X-Request-Timeout-Ms", "20")])
 
         def ask():

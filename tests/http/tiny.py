@@ -121,7 +121,7 @@ def write(folder, values=None, tensors=None, file_bytes=None, tokenizer_json=Tru
     folder.mkdir(parents=True, exist_ok=True)
     values = values or config()
     (folder / "config.json").write_text(json.dumps(values))
-    if file_bytes is None and tensors is not False:
+    if file_bytes is None and tensors is not False:  # False: none at all
         file_bytes = safetensors(tensors or weights(values))
     if file_bytes is not None:
         (folder / "model.safetensors").write_bytes(file_bytes)
