@@ -9,7 +9,9 @@ Ends with status 1 when an answer failed. What else the numbers should be is for
 a busy machine changes them."""
 import argparse
 import json
+import os
 import pathlib
+import platform
 import statistics
 import subprocess
 import sys
@@ -79,6 +81,18 @@ def measure_overhead(server, bodies, count):
     return sorted(waits)
 
 
+def describe_machine():
+    """Where and with what the numbers were measured: processor, load, program and libraries."""
+    models = [line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
+              if line.startswith("model name")] or [platform.machine()]
+    status, output, errors = harness.run("version")
+    if status != 0:
+        sys.exit(f"bertd version: {errors}")
+    print(f"{models[0]}, {len(os.sched_getaffinity(0))} CPUs, load {os.getloadavg()[0]:.1f}, "
+          f"Linux {platform.release()}")
+    print(output.decode().strip())
+
+
 def main():
     """Prints the three measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -88,6 +102,7 @@ def main():
     parser.add_argument("options", nargs="*", help="plan options for both, after --")
     args = parser.parse_args()
 
+    describe_machine()
     texts = mixed_texts()
     engine, served, failed = [], [], 0
     with tempfile.TemporaryDirectory() as folder, harness.Server(*args.options) as server:
@@ -106,8 +121,9 @@ def main():
                   f"   p99 {summary['p99_ms']:.1f} ms", flush=True)
         waits = measure_overhead(server, [client.encode({"input": text}) for text in texts], 400)
     engine_rate, server_rate = statistics.median(engine), statistics.median(served)
+    ratio = statistics.median(mine / bare for mine, bare in zip(served, engine))
     print(f"median:  engine {engine_rate:7.0f} tokens/s   server {server_rate:7.0f} tokens/s"
-          f"   ratio {server_rate / engine_rate:.3f}")
+          f"   ratio {ratio:.3f}")
     print(f"one keep-alive connection, client's time less Server-Timing: p50 "
           f"{waits[len(waits) // 2]:.2f} ms, p99 {waits[len(waits) * 99 // 100]:.2f} ms")
     print(f"failed answers: {failed}")

@@ -89,7 +89,8 @@ class HeadTest(ModelTest):
                          [("name %d" % i, i) for i in range(11, -1, -1)])
 
     def test_labels_of_any_text_come_back_whole(self):
-        names = {"0": 'quote " and \\ back', "1": "\u00fcml\u00e4ut \U0001f600", "2": "tab\tand\nline"}
+        names = {"0": 'quote " and \\ back', "1": "\u00fcml\u00e4ut \U0001f600",
+                 "2": "tab\tand\nline"}
         item, = self.answers(self.constant([3.0, 2.0, 1.0], id2label=names), "hello")
         self.assertEqual([p["label"] for p in item["predictions"]], list(names.values()))
 
@@ -242,8 +243,8 @@ class DamageTest(ModelTest):
         other = dict(entry, data_offsets=json.loads(text)["classifier.weight"]["data_offsets"])
         for name, again in (("equal", entry), ("different", other)):
             doubled = text[:-1] + ', "classifier.bias": %s}' % json.dumps(again)
-            self.refused(self.write(name, file_bytes=tiny.safetensors_of(doubled, whole[8 + size:])),
-                         "classifier.bias|twice|duplicate")
+            content = tiny.safetensors_of(doubled, whole[8 + size:])
+            self.refused(self.write(name, file_bytes=content), "classifier.bias|twice|duplicate")
 
     def test_a_missing_tensor_is_named(self):
         del self.tensors["bert.encoder.layer.1.output.dense.weight"]
