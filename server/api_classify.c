@@ -18,12 +18,11 @@ struct classify_task {
     struct reading reading; /* first, see read_body() */
     struct exchange *exchange;
     struct engine *engine;
-    struct classify_call input; /* from the body, until it is submitted */
+    struct classify_call input; /* from the body; its texts go when they are submitted */
     struct api_error read_error;
     bool readable;
     struct call *call; /* NULL until submitted */
     struct classify_writer writer;
-    bool many, window; /* of the input */
 };
 
 static void wake(struct call *call, void *context) {
@@ -52,12 +51,12 @@ static bool render(void *context, struct json_writer *out) {
 static void refuse_by_engine(struct exchange *exchange, const struct classify_task *task,
                              const struct error *error) {
     struct api_error err;
-    api_error_from_engine(&err, error, task->many);
+    api_error_from_engine(&err, error, task->input.many);
     if (error->status == STATUS_CANCELLED && exchange->cancel_code == API_CLIENT_GONE)
         return; /* nobody is there to read an answer */
     if (error->status == STATUS_CANCELLED && exchange->cancel_code != API_CODE_COUNT)
         err.code = exchange->cancel_code;
-    if (error->status == STATUS_INVALID_VALUE && error->input < 0 && task->window)
+    if (error->status == STATUS_INVALID_VALUE && error->input < 0 && task->input.window)
         snprintf(err.param, sizeof err.param, "window.stride");
     exchange_fail(exchange, &err);
 }
@@ -141,8 +140,6 @@ static void submit(struct exchange *exchange, struct classify_task *task) {
         .context = exchange,
     };
     struct error error;
-    task->many = input->many;
-    task->window = input->window;
     prepare_writer(task);
     exchange->task.finish = finish_call;
     if (engine_submit(task->engine, &spec, &task->call, &error) != STATUS_OK) {

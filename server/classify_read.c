@@ -222,4 +222,5 @@ void classify_call_free(struct classify_call *call) {
     json_decref(call->document);
     call->document = NULL;
     arena_free(&call->arena);
+    call->inputs = NULL;
 }

@@ -34,10 +34,12 @@ struct classify_call {
     uint32_t window_stride;
 };
 
-/* Reads the body. On success the call must be freed with classify_call_free(). Errors: every 400
+/* Reads the body. On success the call is to be freed. Errors: every 400
  * and 413 of a body, model_not_found, internal. */
 bool classify_read(struct view body, const struct classify_rules *rules, struct classify_call *out,
                    struct api_error *err);
+
+/* Frees the document, the inputs and their texts; the options stay readable. NULL is allowed. */
 void classify_call_free(struct classify_call *call);
 
 #endif
