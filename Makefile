@@ -93,11 +93,13 @@ deps-bench:
 
 all: build/bertd ## build build/bertd
 
-build/bertd: build/release/bertd
-	@ln -f $< $@
-ifneq ($(OUT),build/release)
-build/release/bertd: FORCE
-	$(MAKE) SANITIZE= $@
+# The program is always the release mode's, also when asked for in another mode.
+ifeq ($(SANITIZE),)
+build/bertd: $(OUT)/bertd
+	$(Q)ln -f $< $@
+else
+build/bertd: FORCE
+	@$(MAKE) --no-print-directory SANITIZE= $@
 endif
 
 run: deps-program ## install, build, serve the demo model (ARGS='--port 9000' adds options)
