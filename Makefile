@@ -36,6 +36,7 @@ LIBS        := -lmicrohttpd -ljansson -ldnnl -lgomp -lm
 PROGRAM_PACKAGES := gcc libc6-dev libdnnl-dev libjansson-dev libmicrohttpd-dev
 TEST_PACKAGES    := libcmocka-dev python3
 BENCH_PACKAGES   := python3 wrk
+FUZZ_PACKAGES    := clang libclang-rt-dev
 
 MODEL := models/goemotions-minilm
 
@@ -53,7 +54,7 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
                   $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c)
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
-.PHONY: help deps deps-program deps-test deps-bench all run test tests-built unit check tidy \
+.PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check tidy \
         format bench fuzz fixtures image install clean FORCE
 .DELETE_ON_ERROR:
 
@@ -90,6 +91,8 @@ deps-test:
 	$(call packages,$(PROGRAM_PACKAGES) $(TEST_PACKAGES))
 deps-bench:
 	$(call packages,$(PROGRAM_PACKAGES) $(BENCH_PACKAGES))
+deps-fuzz:
+	$(call packages,$(PROGRAM_PACKAGES) $(FUZZ_PACKAGES))
 
 all: build/bertd ## build build/bertd
 
@@ -130,7 +133,7 @@ bench: deps-bench ## tokens a second of the server and of the bare engine, in on
 	@$(MAKE) --no-print-directory all
 	python3 tests/bench/bench.py $(ARGS)
 
-fuzz: ## fuzz every parser for FUZZ_SECONDS each (needs clang)
+fuzz: deps-fuzz ## fuzz every parser for FUZZ_SECONDS each
 	@$(MAKE) --no-print-directory fuzz-built CC=clang \
 	    SANITIZE=fuzzer-no-link,address,undefined
 	@for f in $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%); do \
@@ -153,6 +156,7 @@ install: all ## install program and demo model under DESTDIR/PREFIX
 	install -D -m 755 build/bertd $(DESTDIR)$(PREFIX)/bin/bertd
 	install -d $(DESTDIR)$(PREFIX)/share/bertd/$(notdir $(MODEL))
 	install -m 644 $(MODEL)/* $(DESTDIR)$(PREFIX)/share/bertd/$(notdir $(MODEL))
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/bertd/LICENSE
 
 clean: ## remove build/
 	rm -rf build

@@ -106,7 +106,6 @@ def main():
     options = parser.parse_args()
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     env.setdefault("BERTD", str(ROOT / options.out / "bertd"))
-    env.setdefault("TSAN_OPTIONS", "suppressions=%s" % (ROOT / "tests/tsan.supp"))
     rows = plan(options.out, options.only)
     outcomes = []
     # The http tests measure time and load the machine: one at a time, after the others.
