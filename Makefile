@@ -54,8 +54,8 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
                   $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c)
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
-.PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check tidy \
-        format bench fuzz fixtures image install clean FORCE
+.PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
+        tidy format bench fuzz fixtures image install clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets

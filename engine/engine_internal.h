@@ -85,8 +85,8 @@ void engine_tokenizers_stop(struct engine *engine);
 
 /* engine_score.c */
 
-/* Logits to scores in place; softmax by the largest value, sums in float64. False when a logit is
- * not finite. `activation` is not AUTO. */
+/* Logits to scores in place; see compute/activation.h. False when a logit is not finite.
+ * `activation` is not AUTO. */
 bool score_activate(enum activation activation, float *values, uint32_t count);
 
 /* For the pipeline: keeps the outputs, answers the calls that are complete. */

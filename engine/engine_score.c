@@ -2,33 +2,19 @@
  *
  * Runs on the thread of a last stage. Scores are computed when a call is complete, input by input
  * and window by window in their order, so that no sum depends on which came first. */
-#include <math.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/compute/activation.h"
 #include "engine/engine_internal.h"
 
-/* exp(x - largest) / sum of these: the largest value, so that none overflows. */
-static void softmax(float *values, uint32_t count) {
-    float largest = values[0];
-    double sum = 0;
-    for (uint32_t i = 1; i < count; i++)
-        largest = values[i] > largest ? values[i] : largest;
-    for (uint32_t i = 0; i < count; i++)
-        sum += exp((double)values[i] - (double)largest);
-    for (uint32_t i = 0; i < count; i++)
-        values[i] = (float)(exp((double)values[i] - (double)largest) / sum);
-}
-
 bool score_activate(enum activation activation, float *values, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return false;
+    if (!activation_all_finite(values, count))
+        return false;
     if (activation == ACTIVATION_SOFTMAX)
-        softmax(values, count);
+        activation_softmax(values, count, values);
     else if (activation == ACTIVATION_SIGMOID)
-        for (uint32_t i = 0; i < count; i++)
-            values[i] = (float)(1 / (1 + exp(-(double)values[i])));
+        activation_sigmoid(values, count, values);
     return true;
 }
 

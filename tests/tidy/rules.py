@@ -31,7 +31,9 @@ LAYERS = (
                         "engine/flow/microbatch.h", "engine/nodes.h"]),
     # Tells what the products run on.
     ("engine/inspect_machine.c", ["engine/base/*", "engine/inspect.h", "engine/compute/gemm.h"]),
-    # Of compute, the engine knows the nodes only.
+    ("engine/engine_score.c", ["engine/base/*", "engine/engine_internal.h",
+                               "engine/compute/activation.h"]),
+    # Of compute, the rest of the engine knows the nodes only.
     ("engine/*", ["engine/base/*", "engine/text/*", "engine/model/*", "engine/flow/*",
                   "engine/*.h"]),
     ("server/*", ["engine/base/*", "engine/engine.h", "engine/inspect.h", "server/*"]),
