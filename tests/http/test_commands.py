@@ -292,9 +292,9 @@ class Classify(CommandTest):
         self.assertLess(many, few + 4096 * (1 if not harness.SHORT else 8), "KiB")
 
     def test_a_line_is_answered_before_the_next_one_comes(self):
-        process = subprocess.Popen([harness.PROGRAM, "classify", "--model", str(self.tiny), "--json"],
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   env=harness.environment())
+        process = subprocess.Popen(
+            [harness.PROGRAM, "classify", "--model", str(self.tiny), "--json"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=harness.environment())
         with process:
             for index in range(3):
                 process.stdin.write(b"hello\n")
