@@ -6,11 +6,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-static unsigned sum_bytes(struct view view) {
-    unsigned sum = 0;
+/* Reads every byte, for the sanitizer to see. */
+static void touch(struct view view) {
+    static volatile char last;
     for (size_t i = 0; i < view.bytes; i++)
-        sum += (unsigned char)view.data[i];
-    return sum;
+        last = view.data[i];
+    (void)last;
 }
 
 static void read_all(FILE *file, bool jsonl) {
@@ -19,7 +20,6 @@ static void read_all(FILE *file, bool jsonl) {
     struct error err;
     enum text_input_result result;
     uint64_t count = 0;
-    volatile unsigned sum = 0;
     rewind(file);
     text_input_init(&input, &(struct options_rest){.count = 0}, file, jsonl);
     while ((result = text_input_next(&input, &item, &err)) != TEXT_INPUT_END) {
@@ -27,8 +27,10 @@ static void read_all(FILE *file, bool jsonl) {
             abort();
         if (result == TEXT_INPUT_ITEM && !item.text.data)
             abort();
-        if (result == TEXT_INPUT_ITEM)
-            sum += sum_bytes(item.text) + sum_bytes(item.text_pair);
+        if (result == TEXT_INPUT_ITEM) {
+            touch(item.text);
+            touch(item.text_pair);
+        }
     }
     (void)sum; /* it was enough to compute it */
     text_input_free(&input);

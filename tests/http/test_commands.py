@@ -274,7 +274,7 @@ class Classify(CommandTest):
                 with open(write, "wb") as pipe:
                     for i in range(count):
                         pipe.write(b"hello world%s\n" % (b" a" * (i % 50)))
-            feeder = threading.Thread(target=feed)
+            feeder = threading.Thread(target=feed, daemon=True)
             feeder.start()
             answered = 0
             for line in process.stdout:
@@ -518,7 +518,7 @@ class Health(CommandTest):
                     connection.recv(4096)
                     for piece in (b"HTTP/1.", b"1 503 Service", b" Unavailable\r\n\r\n"):
                         connection.sendall(piece)
-            thread = threading.Thread(target=answer)
+            thread = threading.Thread(target=answer, daemon=True)
             thread.start()
             url = "http://127.0.0.1:%d" % listener.getsockname()[1]
             self.assertIn("status 503", self.refused("health", url, status=1))
