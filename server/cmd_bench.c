@@ -60,7 +60,7 @@ static int run(int argc, char **argv);
 const struct command command_bench = {
     .name = "bench",
     .summary = "Throughput and latency of the engine without HTTP, and how busy its stages are.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .run = run,
 };
 

@@ -42,7 +42,7 @@ static int run(int argc, char **argv);
 const struct command command_check = {
     .name = "check",
     .summary = "Whether a checkpoint can be served: family, task, labels, limits, every tensor.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .run = run,
 };
 

@@ -84,7 +84,7 @@ const struct command command_classify = {
     .arguments = "[TEXT...]",
     .arguments_max = UINT32_MAX,
     .summary = "Labels of the arguments, or of standard input line by line.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .run = run,
 };
 

@@ -50,7 +50,7 @@ const struct command command_health = {
     .arguments = "[URL]",
     .arguments_max = 1,
     .summary = "Status 0 when the server there (default: this machine) is ready, else 1.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .run = run,
 };
 

@@ -22,7 +22,7 @@ static int run(int argc, char **argv);
 const struct command command_plan = {
     .name = "plan",
     .summary = "Which part of the model runs in which stage, and what each weighs and costs.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .run = run,
 };
 

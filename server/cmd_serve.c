@@ -81,7 +81,7 @@ static int run(int argc, char **argv);
 const struct command command_serve = {
     .name = "serve",
     .summary = "Run the server.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .later_names = later_names,
     .run = run,
 };

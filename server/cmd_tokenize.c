@@ -29,7 +29,7 @@ const struct command command_tokenize = {
     .arguments = "[TEXT...]",
     .arguments_max = UINT32_MAX,
     .summary = "Token ids, tokens and offsets of the arguments, or of standard input line by line.",
-    OPTION_TABLE(options),
+    OPTION_TABLE(struct settings, options),
     .run = run,
 };
 

@@ -77,7 +77,9 @@ struct engine_settings {
     {.name = "jsonl", .kind = OPTION_FLAG, .offset = offsetof(type, field),                        \
      .help = "inputs are JSON: a string or {\"text\",\"text_pair\"}, one a line"}
 
-#define OPTION_TABLE(rows) .options = (rows), .options_count = sizeof(rows) / sizeof(rows)[0]
+#define OPTION_TABLE(type, rows)                                                                   \
+    .settings_bytes = sizeof(type), .options = (rows),                                             \
+    .options_count = sizeof(rows) / sizeof(rows)[0]
 /* clang-format on */
 
 #endif

@@ -191,6 +191,7 @@ enum options_result options_parse(const struct command *command, int argc, char 
                                   const char *const *environment, void *settings,
                                   struct options_rest *rest, char message[OPTIONS_ERROR_BYTES]) {
     *rest = (struct options_rest){argv, 0};
+    memset(settings, 0, command->settings_bytes);
     enum options_result result = read_defaults(command, settings, message);
     uint64_t given = 0; /* one bit an option; tables are far below 64 */
     bool options_ended = false;

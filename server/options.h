@@ -42,6 +42,7 @@ struct command {
     const char *arguments; /* for --help: "[TEXT...]"; NULL: the command takes none */
     const char *summary;   /* one line */
     uint32_t arguments_max;
+    size_t settings_bytes; /* of what the table fills; the rest of it is zeroed */
     const struct option *options;
     size_t options_count;
     const char *const *later_names;    /* NULL-terminated or NULL: options of the contract that this

@@ -32,7 +32,6 @@ static void read_all(FILE *file, bool jsonl) {
             touch(item.text_pair);
         }
     }
-    (void)sum; /* it was enough to compute it */
     text_input_free(&input);
 }
 

@@ -17,6 +17,7 @@ struct settings {
     uint64_t queue, body, wait;
     double threshold;
     uint32_t format;
+    uint64_t unlisted; /* no row of the table */
 };
 
 #define FIELD(member) .offset = offsetof(struct settings, member)
@@ -55,6 +56,7 @@ static const char *const later_names[] = {"api-key", NULL};
 static const struct command command = {.later_names = later_names,
                                        .name = "try",
                                        .arguments_max = 3,
+                                       .settings_bytes = sizeof(struct settings),
                                        .options = rows,
                                        .options_count = sizeof rows / sizeof rows[0]};
 
@@ -84,8 +86,10 @@ static void parse(struct outcome *out, const char *const *environment, ...) {
 static void defaults_hold_when_nothing_is_given(void **state) {
     (void)state;
     struct outcome o;
+    memset(&o.settings, 0xA5, sizeof o.settings);
     parse(&o, NULL, NULL);
     assert_int_equal(o.result, OPTIONS_OK);
+    assert_int_equal(o.settings.unlisted, 0);
     assert_null(o.settings.name);
     assert_false(o.settings.fast);
     assert_true(o.settings.cut);
