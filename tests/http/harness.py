@@ -174,9 +174,6 @@ class Server:
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.pid))
 
-    def threads(self):
-        return len(os.listdir("/proc/%d/task" % self.pid))
-
     def signal(self, number):
         self.process.send_signal(number)
 

@@ -283,7 +283,7 @@ class ClassifyTest(harness.ServerTest):
 
     def test_windows_aggregate_the_scores_of_overlapping_parts(self):
         text = self.words(1300)
-        for stride in (0, 64, 200):
+        for stride in harness.scaled((0, 64, 200), (64,)):
             windows = self.windows(text, stride)
             parts = [self.by_index(self.server.classify(ids).json()["data"][0])
                      for ids in windows]

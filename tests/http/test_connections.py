@@ -176,7 +176,7 @@ class IdleTest(harness.ServerTest):
                 self.assertLess(seconds, 3 * harness.SLOWNESS)
 
     def test_waiting_for_an_answer_is_not_idling(self):
-        text = ["good " * 510] * harness.scaled(64, 8)
+        text = ["good " * 510] * harness.scaled(24, 4)
         with self.server.connect() as connection:
             for _ in range(2):
                 self.assertEqual(len(self.assert_ok(connection.classify(text))["data"]), len(text))

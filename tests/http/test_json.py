@@ -86,7 +86,7 @@ class JsonTest(harness.ServerTest):
         self.assertEqual(answer.json()["error"]["code"], "unknown_field")
         self.assertLess(len(answer.body), 4096)
 
-    def test_ten_thousand_unknown_fields_are_refused_quickly(self):
+    def test_a_hundred_thousand_unknown_fields_are_refused_quickly(self):
         started = time.monotonic()
         answer = self.server.post("/v1/classify",
                                   dict({"x%d" % i: i for i in range(100000)}, input="a"))

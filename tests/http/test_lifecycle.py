@@ -34,7 +34,7 @@ class StartTest(unittest.TestCase):
         if not harness.SHORT:  # sanitizers keep shadow memory
             self.assertLessEqual(min(ratios), 1.6, ratios)
 
-    def test_live_comes_before_ready_and_ready_before_nothing(self):
+    def test_live_comes_before_ready_and_calls_before_it_are_503_loading(self):
         """Polls from the first moment: readiness never turns back, and liveness is never later."""
         with harness.listening_port() as port:
             pass
@@ -49,6 +49,11 @@ class StartTest(unittest.TestCase):
                             answer = connection.get(path)
                             seen.append((path, answer.status))
                             self.assertEqual(set(answer.json()), {"status", "reason"})
+                            early = connection.classify("too early?")
+                            if early.status != 200:
+                                self.assertEqual(early.status, 503)
+                                self.assertEqual(early.json()["error"]["code"], "loading")
+                                self.assertRegex(early.header("retry-after"), r"^[1-9]\d*$")
                     except (OSError, client.Closed):
                         continue
             self.assertEqual(seen[-1], ("/readyz", 200))
