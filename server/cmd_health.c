@@ -1,7 +1,6 @@
 /* cmd_health.c: `bertd health`: status 0 when a server is ready; for container health checks in
  * images that have no other program. A plain socket and GET /readyz, within a time-out. */
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "server/commands.h"
+#include "server/resolve.h"
 
 enum { ADDRESS_BYTES = 256, REQUEST_BYTES = 512, ANSWER_BYTES = 64 };
 
@@ -158,9 +158,8 @@ static int connect_unix(const char *path, uint64_t deadline_ns) {
 static int connect_target(const struct target *target, uint64_t deadline_ns) {
     if (target->is_unix)
         return connect_unix(target->host, deadline_ns);
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    if (getaddrinfo(target->host, target->port, &hints, &found) != 0) {
+    if (resolve_host(target->host, target->port, &found) != 0) {
         errno = EADDRNOTAVAIL;
         return -1;
     }

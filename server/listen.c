@@ -2,7 +2,6 @@
 #include "server/listen.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "server/resolve.h"
 
 enum { BACKLOG = 4096 };
 static const char UNIX_PREFIX[] = "unix:";
@@ -77,11 +78,10 @@ static uint16_t read_port(int fd) {
 
 static enum status open_network(const char *host, uint16_t port, int *descriptor,
                                 struct error *err) {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
     char service[8];
     snprintf(service, sizeof service, "%u", port);
-    int failure = getaddrinfo(host, service, &hints, &found);
+    int failure = resolve_host(host, service, &found);
     if (failure != 0)
         return error_set(err, STATUS_INVALID_VALUE, "host '%s': %s", host, gai_strerror(failure));
     int fd = -1;
