@@ -111,6 +111,7 @@ void loop_disconnect(struct connection *connection) {
     if (connection->next)
         connection->next->previous = connection->previous;
     free(connection);
+    loop->run_again = true;
 }
 
 void loop_answer_early(struct connection *connection) {
@@ -246,7 +247,8 @@ static void finish_woken(struct loop *loop) {
 
 static void wait_events(struct loop *loop) {
     struct epoll_event events[EVENTS_AT_ONCE];
-    int timeout_ms = http_mhd_pending(loop) ? 0 : loop->connections ? TICK_MS : -1;
+    bool at_once = loop->run_again || http_mhd_pending(loop);
+    int timeout_ms = at_once ? 0 : loop->connections ? TICK_MS : -1;
     int count = epoll_wait(loop->epoll, events, EVENTS_AT_ONCE, timeout_ms);
     for (int i = 0; i < count; i++) {
         uint64_t ignored;
@@ -271,6 +273,7 @@ static void run(void *context) {
     for (;;) {
         wait_events(loop);
         finish_woken(loop);
+        loop->run_again = false;
         http_mhd_run(loop);
         uint64_t now_ns = clock_now_ns();
         if (now_ns >= loop->tick_ns)

@@ -61,6 +61,7 @@ struct loop {
     uint32_t waiting, sending; /* connections in these phases */
     int epoll, wake;
     uint64_t tick_ns; /* next look at the deadlines */
+    bool run_again;   /* a connection ended: one at the maximum listens again in the next run */
     _Atomic(struct exchange *) woken;
     _Atomic uint32_t wakers; /* threads inside exchange_wake() */
     _Atomic bool stopping;

@@ -205,6 +205,12 @@ class ManyConnectionsTest(unittest.TestCase):
                     return False
             harness.wait_until(answers, "a free connection")
 
+    def test_a_place_is_free_again_when_all_connections_close_at_once(self):
+        with harness.Server("--max-connections", "1") as server:
+            for _ in range(5):
+                with server.connect(10 * harness.SLOWNESS) as connection:
+                    self.assertEqual(connection.get("/livez").status, 200)
+
     def test_memory_of_bodies_is_bounded_over_all_connections(self):
         with harness.Server("--max-body", "1M", "--max-body-memory", "4M",
                             "--body-timeout", "30s") as server:
