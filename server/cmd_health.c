@@ -2,7 +2,9 @@
  * images that have no other program. A plain socket and GET /readyz, within a time-out. */
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -85,7 +87,7 @@ static bool parse_url(const char *url, struct target *out) {
         bytes = colon;
     }
     if (bytes == 0 || bytes >= sizeof out->host || port_bytes == 0 || port_bytes > 5 ||
-        strspn(port, "0123456789") < port_bytes)
+        strspn(port, "0123456789") < port_bytes || strtoul(port, NULL, 10) > UINT16_MAX)
         return false;
     snprintf(out->host, sizeof out->host, "%.*s", (int)bytes, host);
     snprintf(out->port, sizeof out->port, "%.*s", (int)port_bytes, port);

@@ -66,7 +66,8 @@ void http_headers_add(struct http_headers *headers, struct view name, struct vie
             headers->lengths++; /* as bad as two of them */
     } else if (name_is(name, "Transfer-Encoding")) {
         headers->codings++;
-        keep(headers->coding, value);
+        /* As it stands: libmicrohttpd takes "chunked " for a body that ends with the connection. */
+        api_text_clean(headers->coding, HEADER_VALUE_BYTES, value.data, value.bytes);
     } else if (name_is(name, "Host")) {
         headers->hosts++;
     } else if (name_is(name, "Expect")) {

@@ -63,7 +63,7 @@ class FramingTest(harness.ServerTest):
 
     def test_unknown_transfer_codings_are_refused_and_upper_case_chunked_works(self):
         for coding in ("gzip, chunked", "identity", "chunked, chunked", "xchunked",
-                       "chunked, gzip"):
+                       "chunked, gzip", "chunked ", "chunked\t"):
             self.refused_and_closed(post(["Transfer-Encoding: " + coding], chunked([ASK])) + NEXT,
                                     (400, 501))
         with self.server.connect() as connection:
