@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "engine/base/clock.h"
-#include "engine/base/log.h"
 #include "engine/engine_internal.h"
 
 /* Below the least automatic budget the packed rows fill the products' blocks of 64 rows badly: 64
@@ -205,7 +204,6 @@ enum status engine_open(const struct engine_options *options, struct engine **ou
         engine_close(engine);
         return status;
     }
-    log_write(LOG_INFO, "%s", engine->plan_reason);
     *out = engine;
     return STATUS_OK;
 }

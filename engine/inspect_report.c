@@ -1,8 +1,10 @@
 /* inspect_report.c: what `bertd check` and `bertd plan` say about a model directory. */
 #include <stdlib.h>
 
+#include "engine/base/limits.h"
 #include "engine/engine_internal.h"
 #include "engine/inspect.h"
+#include "engine/model/model_name.h"
 
 /* The report with what its pointers point at. `report` is the first member. */
 struct inspect_whole {
@@ -10,6 +12,7 @@ struct inspect_whole {
     struct model_report model_report;
     struct inspect_tensor *tensors;
     struct model *model;
+    struct arena arena; /* of the name and the revision */
 };
 
 const char *inspect_use_name(enum inspect_use use) {
@@ -46,8 +49,6 @@ static enum status tensors_list(struct inspect_whole *whole) {
 
 static void model_describe(struct inspect_report *report, const struct model *model) {
     const struct model_config *config = model_get_config(model);
-    report->name = model_get_name(model);
-    report->revision = model_get_revision(model);
     report->labels = config->labels;
     report->labels_count = config->labels_count;
     report->thresholds = config->thresholds;
@@ -97,13 +98,25 @@ static void model_try(struct inspect_whole *whole, const char *dir) {
     tokenizer_close(tokenizer);
 }
 
+/* The name does not depend on what is in the directory. It stays "" of one that is not there. */
+static void name_find(struct inspect_whole *whole, const char *dir) {
+    const char *name, *revision;
+    if (model_name_find(dir, &whole->arena, &name, &revision, NULL) != STATUS_OK)
+        return;
+    whole->report.name = name;
+    whole->report.revision = revision;
+}
+
 enum status inspect_report_open(const char *dir, const struct inspect_report **out) {
     struct inspect_whole *whole = calloc(1, sizeof *whole);
     *out = NULL;
     if (!whole)
         return STATUS_NO_MEMORY;
     whole->report.name = whole->report.revision = "";
+    arena_init(&whole->arena, LIMIT_MODEL_ARENA_BYTES);
+    name_find(whole, dir);
     if (model_report_open(dir, &whole->model_report) != STATUS_OK) {
+        arena_free(&whole->arena);
         free(whole);
         return STATUS_NO_MEMORY;
     }
@@ -124,6 +137,7 @@ void inspect_report_close(const struct inspect_report *report) {
     model_close(whole->model);
     free(whole->tensors);
     model_report_close(&whole->model_report);
+    arena_free(&whole->arena);
     free(whole);
 }
 

@@ -68,10 +68,13 @@ static void print_report(const struct inspect_report *report) {
         printf("sizes:         %u layers, hidden size %u, %u attention heads, intermediate %u\n",
                report->layers_count, report->hidden_size, report->attn_heads,
                report->intermediate_size);
-        printf("limits:        %u tokens, %u positions, vocabulary of %u, tokenizer of %u\n",
-               report->tokens_max, report->positions_max, report->vocab_size,
-               report->tokenizer_size);
-        printf("weights:       %.1f MB in memory\n", (double)report->weights_bytes / 1e6);
+        printf("limits:        %u tokens, %u positions, vocabulary of %u", report->tokens_max,
+               report->positions_max, report->vocab_size);
+        if (report->tokenizer_size)
+            printf(", tokenizer of %u", report->tokenizer_size);
+        printf("\n");
+        if (report->weights_bytes)
+            printf("weights:       %.1f MB in memory\n", (double)report->weights_bytes / 1e6);
         printf("labels:        %u\n", report->labels_count);
     }
     for (uint32_t i = 0; i < report->labels_count; i++) {
@@ -81,6 +84,10 @@ static void print_report(const struct inspect_report *report) {
         if (report->thresholds && !isnan(report->thresholds[i]))
             printf("  (threshold %g)", (double)report->thresholds[i]);
         printf("\n");
+    }
+    if (!report->used_count && !report->missing_count) {
+        printf("tensors:       %u in the files, not matched with a model\n", report->tensors_count);
+        return; /* each would be listed as unused, which is not what is wrong */
     }
     printf("tensors:       %u used, %u unused, %u missing\n", report->used_count,
            report->unused_count, report->missing_count);

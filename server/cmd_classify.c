@@ -172,8 +172,6 @@ static bool submit_inputs(struct work *work, const struct options_rest *argument
     progress_init(&progress, stdin);
     for (uint64_t count = 0; (result = text_input_next(&input, &item, &err)) != TEXT_INPUT_END;) {
         uint32_t slot = callers_begin(work->callers);
-        if (result == TEXT_INPUT_BAD)
-            item = (struct text_item){.text = {"", 0}};
         keep_shown(work, slot, &item);
         struct engine_input engine_input = {.text = item.text, .text_pair = item.text_pair};
         struct call_spec spec = {

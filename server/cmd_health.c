@@ -157,14 +157,16 @@ static int connect_unix(const char *path, uint64_t deadline_ns) {
     return connect_to(AF_UNIX, (const struct sockaddr *)&address, sizeof address, deadline_ns);
 }
 
-static int connect_target(const struct target *target, uint64_t deadline_ns) {
+/* A connected socket, or -1 with errno; when the name is unknown, with *resolved as
+ * resolve_host() returned it. */
+static int connect_target(const struct target *target, uint64_t deadline_ns, int *resolved) {
+    *resolved = 0;
     if (target->is_unix)
         return connect_unix(target->host, deadline_ns);
     struct addrinfo *found = NULL;
-    if (resolve_host(target->host, target->port, &found) != 0) {
-        errno = EADDRNOTAVAIL;
+    *resolved = resolve_host(target->host, target->port, &found);
+    if (*resolved != 0)
         return -1;
-    }
     int fd = -1;
     for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
         fd = connect_to(a->ai_family, a->ai_addr, a->ai_addrlen, deadline_ns);
@@ -211,7 +213,7 @@ static int run(int argc, char **argv) {
             &command_health, "%s: got '%.200s', allowed: %s", rest.count ? "URL" : "--host", given,
             rest.count ? "http://HOST:PORT or unix:PATH" : "a name, an address or unix:PATH");
     uint64_t deadline_ns = clock_now_ns() + settings.timeout_ms * NS_PER_MS;
-    int status = 0, fd = connect_target(&target, deadline_ns);
+    int status = 0, resolved, fd = connect_target(&target, deadline_ns, &resolved);
     if (fd >= 0)
         status = ask_status(fd, target.is_unix ? "localhost" : target.host, deadline_ns);
     int error = errno;
@@ -222,6 +224,8 @@ static int run(int argc, char **argv) {
     if (status)
         fprintf(stderr, "bertd health: not ready (status %d)\n", status);
     else
-        fprintf(stderr, "bertd health: no answer from %s: %s\n", target.host, strerror(error));
+        fprintf(stderr, "bertd health: no answer from %s%s%s: %s\n", target.host,
+                target.is_unix ? "" : " port ", target.is_unix ? "" : target.port,
+                resolved ? gai_strerror(resolved) : strerror(error));
     return EXIT_STATUS_FAILED;
 }

@@ -151,7 +151,11 @@ static enum status serve(const struct settings *settings, const struct model_sou
         return error_set(err, status, "%s", status_meaning(status));
     print_ready(server);
     shutdown_wait();
-    log_write(LOG_INFO, "stopping: no new calls, those in flight are finished");
+    if (settings->drain_delay_ms)
+        log_write(LOG_INFO, "stopping: not ready, but calls are taken for %llu ms more",
+                  (unsigned long long)settings->drain_delay_ms);
+    else
+        log_write(LOG_INFO, "stopping: no new calls, those in flight are finished");
     return STATUS_OK;
 }
 

@@ -74,6 +74,8 @@ static bool report(const json_error_t *error, struct api_error *err) {
 
 bool json_read_document(struct view body, json_t **out, struct api_error *err) {
     *out = NULL;
+    if (body.bytes == 0)
+        return api_error_set(err, API_INVALID_JSON, NULL, "the body is empty");
     struct scan scan;
     scan_body(body, &scan);
     if (scan.depth_max > LIMIT_JSON_DEPTH)
@@ -84,11 +86,10 @@ bool json_read_document(struct view body, json_t **out, struct api_error *err) {
         return api_error_set(err, API_CALL_TOO_LARGE, NULL, "the body has more than %u JSON values",
                              LIMIT_JSON_VALUES);
     json_error_t error;
-    const char *data = body.bytes > 0 ? body.data : "";
-    *out = json_loadb(data, body.bytes, READ_FLAGS, &error);
+    *out = json_loadb(body.data, body.bytes, READ_FLAGS, &error);
     /* A second reading lets the field's own check name the field that is out of range. */
     if (!*out && json_error_code(&error) == json_error_numeric_overflow)
-        *out = json_loadb(data, body.bytes, READ_FLAGS | JSON_DECODE_INT_AS_REAL, &error);
+        *out = json_loadb(body.data, body.bytes, READ_FLAGS | JSON_DECODE_INT_AS_REAL, &error);
     return *out ? true : report(&error, err);
 }
 

@@ -272,6 +272,6 @@ void options_print_help(const struct command *command) {
     if (environment) {
         printf("\nOptions that bertd serve has may also be set in the environment: --max-body is\n"
                "BERTD_MAX_BODY. The command line wins. Bytes take K, M, G (1024); times take ms, "
-               "s, m.\n");
+               "s, m;\na bare number is bytes or seconds.\n");
     }
 }

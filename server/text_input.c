@@ -128,12 +128,15 @@ enum text_input_result text_input_next(struct text_input *input, struct text_ite
     struct view raw;
     text_item_free(&input->item);
     enum text_input_result result = next_raw(input, &raw, err);
+    *out = (struct text_item){.text = {"", 0}};
     if (result != TEXT_INPUT_ITEM)
         return result;
-    if (!input->jsonl)
+    if (!input->jsonl) {
         input->item.text = raw;
-    else if (parse_item(raw, input->lenient, &input->item, err) != STATUS_OK)
+    } else if (parse_item(raw, input->lenient, &input->item, err) != STATUS_OK) {
+        out->text = raw;
         return TEXT_INPUT_BAD;
+    }
     *out = input->item;
     return TEXT_INPUT_ITEM;
 }

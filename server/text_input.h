@@ -38,7 +38,8 @@ void text_input_free(struct text_input *input);
 enum text_input_result { TEXT_INPUT_ITEM, TEXT_INPUT_END, TEXT_INPUT_BAD };
 
 /* The next input. A plain empty line is an empty text; with JSON, blank lines are skipped. BAD is
- * one line that is no input, or is too long; `err` says why and the next call goes on behind it.
+ * one line that is no input, or is too long; `err` says why, the text is the line as it stands (or
+ * nothing of one that is too long), and the next call goes on behind it.
  * Reading errors of the file end the input; text_input_check_end() tells. */
 enum text_input_result text_input_next(struct text_input *input, struct text_item *out,
                                        struct error *err);

@@ -52,9 +52,14 @@ static enum status read_architectures(const struct model_json *file, const char 
             config->family = family_find_by_architecture(name, &config->head);
         }
     }
-    if (config->family != NULL && config->head == NULL)
-        return model_json_refuse(file, "architectures", list, STATUS_UNSUPPORTED,
-                                 "no architecture that is supported", err);
+    if (config->family != NULL && config->head == NULL) {
+        char wanted[256];
+        size_t bytes = (size_t)snprintf(wanted, sizeof wanted, "supported:");
+        for (i = 0; i < config->family->heads_count && bytes < sizeof wanted; i++)
+            bytes += (size_t)snprintf(wanted + bytes, sizeof wanted - bytes, "%s %s", i ? "," : "",
+                                      config->family->heads[i].architecture);
+        return model_json_refuse(file, "architectures", list, STATUS_UNSUPPORTED, wanted, err);
+    }
     return STATUS_OK;
 }
 

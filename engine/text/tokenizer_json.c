@@ -31,8 +31,13 @@ static enum status read_part(struct tokenizer *tokenizer, struct json_place plac
     for (size_t i = 0; i < count; i++)
         if (view_equals_c(type, types[i].name))
             return types[i].read(tokenizer, place, types[i].kind);
-    return error_set(place.err, STATUS_UNSUPPORTED, "%s of type \"%.*s\" is not built", place.name,
-                     view_shown(type), type.data);
+    char built[256] = "";
+    for (size_t i = 0, bytes = 0; i < count && bytes < sizeof built; i++)
+        bytes += (size_t)snprintf(built + bytes, sizeof built - bytes, "%s%s", i ? ", " : "",
+                                  types[i].name);
+    return error_set(place.err, STATUS_UNSUPPORTED,
+                     "%s of type \"%.*s\" is not supported, supported: %s", place.name,
+                     view_shown(type), type.data, built);
 }
 
 /* Reads each part of a Sequence in turn. */

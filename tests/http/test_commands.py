@@ -425,12 +425,21 @@ class Check(CommandTest):
         self.assertEqual(uses["classifier.weight"], "used")
         self.assertIn("classifier.bias", report["error"])
 
+    def test_tensors_of_an_unsupported_model_are_not_called_unused(self):
+        values = dict(tiny.config(), architectures=["BertForMaskedLM"])
+        folder = tiny.write(pathlib.Path(self.folder.name) / "masked", values, tiny.weights(values))
+        status, output, _ = harness.run("check", "--model", folder)
+        self.assertEqual(status, 1)
+        self.assertIn(b"supported: BertForSequenceClassification", output)
+        self.assertIn(b"not matched with a model", output)
+        self.assertNotIn(b"unused", output)
+
     def test_a_directory_that_is_no_checkpoint_says_so(self):
         folder = pathlib.Path(self.folder.name) / "nothing"
         folder.mkdir()
         status, output, _ = harness.run("check", "--model", folder)
         self.assertEqual(status, 1)
-        self.assertIn(b"not servable", output)
+        self.assertIn(b"nothing: not servable", output)
         self.assertIn(b"config.json", output)
 
     def test_expected_answers_are_compared(self):
@@ -503,7 +512,8 @@ class Health(CommandTest):
                                    ([], {"BERTD_PORT": str(port)}),
                                    ([], {"BERTD_PORT": str(port), "BERTD_HOST": "0.0.0.0"})):
                 self.assertEqual(self.good("health", *arguments, env=env), b"")
-        self.assertIn("no answer", self.refused("health", "--port", port, status=1))
+        self.assertIn("no answer from 127.0.0.1 port %s" % port,
+                      self.refused("health", "--port", port, status=1))
 
     def test_a_server_that_never_answers_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -110,7 +110,7 @@ static void a_report_on_nothing_says_so(void **state) {
     assert_false(report->servable);
     assert_non_null(strstr(report->error.message, "there-is-none"));
     assert_non_null(report->family);
-    assert_non_null(report->name);
+    assert_string_equal(report->name, "there-is-none");
     assert_int_equal(report->tokenizer_size, 0);
     inspect_report_close(report);
     inspect_report_close(NULL);

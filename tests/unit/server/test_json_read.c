@@ -31,7 +31,7 @@ static void bad_json_has_line_and_column(void **state) {
     (void)state;
     static const char body[] = "{\n  \"input\": \"a\",\n  nul\n}";
     assert_refused(body, sizeof body - 1, API_INVALID_JSON, "line 3, column ");
-    assert_refused("", 0, API_INVALID_JSON, "line 1");
+    assert_refused("", 0, API_INVALID_JSON, "the body is empty");
     assert_refused("{} x", 4, API_INVALID_JSON, "column 4");
     assert_refused("{\"a\":1,\"a\":2}", 13, API_INVALID_JSON, "duplicate");
 }

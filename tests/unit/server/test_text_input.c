@@ -22,8 +22,12 @@ static void expect_next(struct text_input *input, const struct expected *expecte
     struct text_item item;
     struct error err;
     assert_int_equal(text_input_next(input, &item, &err), expected->result);
-    if (expected->result == TEXT_INPUT_BAD)
+    if (expected->result == TEXT_INPUT_BAD) {
         assert_non_null(strstr(err.message, expected->message));
+        assert_null(item.text_pair.data);
+        if (expected->text)
+            assert_true(view_equals_c(item.text, expected->text));
+    }
     if (expected->result != TEXT_INPUT_ITEM)
         return;
     assert_true(view_equals_c(item.text, expected->text));
@@ -118,7 +122,9 @@ static void a_line_over_the_limit_is_skipped_whole(void **state) {
     text[LIMIT_LINE_BYTES + 1] = '\n';
     memcpy(text + LIMIT_LINE_BYTES + 2, "short\n", 6);
     const struct expected expected[] = {
-        {.result = TEXT_INPUT_BAD, .message = "the line has more"}, {.text = "short"}, end};
+        {.result = TEXT_INPUT_BAD, .text = "", .message = "the line has more"},
+        {.text = "short"},
+        end};
     expect_all((struct view){text, bytes}, false, false, expected);
     free(text);
 }
@@ -134,7 +140,8 @@ static void arguments_come_instead_of_the_file(void **state) {
     expect_next(&input, &end);
     text_input_free(&input);
     text_input_init(&input, &rest, NULL, true);
-    expect_next(&input, &(struct expected){.result = TEXT_INPUT_BAD, .message = "not JSON"});
+    expect_next(&input,
+                &(struct expected){.result = TEXT_INPUT_BAD, .text = "one", .message = "not JSON"});
     expect_next(&input, &(struct expected){.text = "a"});
     expect_next(&input, &end);
     text_input_free(&input);
