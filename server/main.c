@@ -1,6 +1,8 @@
 /* main.c: finds the command by its name and runs it. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "server/commands.h"
 
@@ -36,7 +38,16 @@ static int refuse_command(const char *name) {
     return EXIT_STATUS_USAGE;
 }
 
+/* A standard stream that the caller has closed would lend its number to the next file or client,
+ * and log lines would go there. Opened the wrong way round, each still fails as a closed one. */
+static void keep_standard_numbers(void) {
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
+        if (fcntl(number, F_GETFD) < 0)
+            (void)open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
+    keep_standard_numbers();
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name) {
         print_help(stderr);

@@ -232,6 +232,27 @@ class EndTest(unittest.TestCase):
             process.terminate()
             self.assertEqual(process.wait(30 * harness.SLOWNESS), 0)
 
+    def test_numbers_of_standard_streams_closed_before_the_start_are_lent_to_nothing(self):
+        with harness.listening_port() as port:
+            pass
+        command = [harness.PROGRAM, "serve", "--port", str(port), "--model", str(harness.DEMO)]
+        process = subprocess.Popen(["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command],
+                                   cwd=harness.ROOT, env=harness.environment())
+
+        def ready():
+            try:
+                with client.Connection(("127.0.0.1", port)) as connection:
+                    return connection.get("/readyz").status == 200
+            except (client.Closed, OSError):
+                return False
+        try:
+            harness.wait_until(ready, "the server to be ready")
+            self.assertEqual([os.readlink("/proc/%d/fd/%d" % (process.pid, number))
+                              for number in range(3)], ["/dev/null"] * 3)
+        finally:
+            process.terminate()
+            self.assertEqual(process.wait(30 * harness.SLOWNESS), 0)
+
 
 if __name__ == "__main__":
     unittest.main()
