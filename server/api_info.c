@@ -47,11 +47,7 @@ static void write_model_details(const struct engine *engine, const struct engine
     json_put_key(out, "weights_bytes");
     json_put_unsigned(out, info->weights_bytes);
     json_put_key(out, "tokens_per_second");
-    json_put_double(out, info->tokens_per_second);
-    json_put_key(out, "stages");
-    json_put_unsigned(out, info->stages_count);
-    json_put_key(out, "replicas");
-    json_put_unsigned(out, info->replicas_count);
+    json_put_unsigned(out, (uint64_t)info->tokens_per_second);
     json_put_key(out, "plan");
     json_put_raw(out, engine_plan_json(engine));
 }

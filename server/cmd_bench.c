@@ -90,7 +90,7 @@ static bool parse_list(const char *text, const char *word, uint32_t max, struct 
 }
 
 static void print_head(const struct engine_info *info) {
-    printf("%s, dtype %s, %u stage%s x %u replica%s, microbatches of up to %u tokens\n\n",
+    printf("%s, dtype %s, %u stage thread%s x %u replica%s, microbatches of up to %u tokens\n\n",
            info->name, info->dtype, info->stages_count, info->stages_count == 1 ? "" : "s",
            info->replicas_count, info->replicas_count == 1 ? "" : "s", info->microbatch_tokens);
     printf("%8s %8s %10s %10s %9s %9s %9s\n", "length", "clients", "texts/s", "tokens/s", "p50 ms",
@@ -129,7 +129,7 @@ static void put_head(struct json_writer *json, const struct engine_info *info) {
     json_put_string(json, info->name);
     json_put_key(json, "dtype");
     json_put_string(json, info->dtype);
-    put_count(json, "stages", info->stages_count);
+    put_count(json, "stage_threads", info->stages_count);
     put_count(json, "replicas", info->replicas_count);
     put_count(json, "microbatch_tokens", info->microbatch_tokens);
     json_put_key(json, "rows");
