@@ -140,7 +140,7 @@ fuzz: deps-fuzz ## fuzz every parser for FUZZ_SECONDS each
 	    mkdir -p build/fuzz/$$f && \
 	    build/fuzzer-no-link-address-undefined/tests/fuzz/fuzz_$$f.fuzzer \
 	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=65536 \
-	        build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
+	        -artifact_prefix=build/fuzz/ build/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
 FUZZ_SECONDS ?= 60
 fuzz-built: $(FUZZERS)
 

@@ -105,6 +105,8 @@ static unsigned rank_of(struct normal_char c) {
  * where it is long, so that time stays linear. */
 static enum status sort_run(struct normal_buffer *buffer, size_t first) {
     size_t count = buffer->count - first;
+    if (count < 2)
+        return STATUS_OK; /* an empty buffer may have no memory to point into */
     if (count > 16) {
         enum status status = normal_buffer_reserve(buffer, count);
         if (status != STATUS_OK)
