@@ -50,10 +50,10 @@ static void info_set(struct engine *engine, const struct engine_options *options
 
 static enum status options_check(const struct engine_options *options, struct error *err) {
     if (options->microbatch_tokens > LIMIT_MICROBATCH_TOKENS)
-        return error_set(err, STATUS_INVALID_VALUE, "%u tokens in a microbatch: at most %u",
+        return error_set(err, STATUS_INVALID_VALUE, "--microbatch-tokens %u: at most %u",
                          options->microbatch_tokens, LIMIT_MICROBATCH_TOKENS);
     if (options->tokenizer_threads > LIMIT_TOKENIZER_THREADS)
-        return error_set(err, STATUS_INVALID_VALUE, "%u tokenizer threads: at most %u",
+        return error_set(err, STATUS_INVALID_VALUE, "--tokenizer-threads %u: at most %u",
                          options->tokenizer_threads, LIMIT_TOKENIZER_THREADS);
     return STATUS_OK;
 }

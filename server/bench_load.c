@@ -108,7 +108,7 @@ static enum status read_lines(struct text_input *input, struct bench_load *out,
     if (input->lines.failed)
         return STATUS_IO;
     if (out->count == 0)
-        return error_set(err, STATUS_INVALID_VALUE, "the file has no texts");
+        return error_set(err, STATUS_BAD_FILE, "the file has no texts");
     return collect(collected, (struct view){"", 1}) ? STATUS_OK : STATUS_NO_MEMORY;
 }
 

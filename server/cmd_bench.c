@@ -282,9 +282,9 @@ static int run(int argc, char **argv) {
                               "--clients: got '%.80s', allowed: up to %d counts from 1 to %u, with "
                               "commas between",
                               settings.clients, LIST_MAX, LIMIT_BENCH_CLIENTS);
-    bench.engine = engine_start(&command_bench, &settings.engine, UINT64_MAX / 2);
+    bench.engine = engine_start(&command_bench, &settings.engine, UINT64_MAX / 2, &exit_status);
     if (!bench.engine)
-        return EXIT_STATUS_FAILED;
+        return exit_status;
     bench.info = engine_get_info(bench.engine);
     exit_status = measure_all(&bench);
     engine_close(bench.engine);

@@ -198,6 +198,7 @@ static void put_summary(struct json_writer *json, const struct expect_summary *s
 static bool compare(const struct settings *settings, struct expect_summary *out) {
     struct error err;
     struct engine *engine = NULL;
+    int exit_status; /* of no use: a comparison that fails is 1 */
     FILE *file = fopen(settings->expect, "re");
     if (!file) {
         error_set(&err, STATUS_IO, "--expect: '%.300s': %s", settings->expect, strerror(errno));
@@ -205,7 +206,7 @@ static bool compare(const struct settings *settings, struct expect_summary *out)
         return false;
     }
     enum status status = STATUS_OK;
-    engine = engine_start(&command_check, &settings->engine, UINT64_MAX / 2);
+    engine = engine_start(&command_check, &settings->engine, UINT64_MAX / 2, &exit_status);
     if (engine)
         status = expect_run(engine, file, settings->tolerance, out);
     if (status != STATUS_OK) {
@@ -253,8 +254,8 @@ static int run(int argc, char **argv) {
     if (!(settings.tolerance >= 0.0))
         return options_refuse(&command_check, "--tolerance: got '%g', allowed: 0 and above",
                               settings.tolerance);
-    if (!engine_start_find(&command_check, &settings.engine, &source))
-        return EXIT_STATUS_FAILED;
+    if (!engine_start_find(&command_check, &settings.engine, &source, &exit_status))
+        return exit_status;
     if (inspect_report_open(source.dir, &report) != STATUS_OK) {
         struct error err;
         error_set(&err, STATUS_NO_MEMORY, "%s", status_meaning(STATUS_NO_MEMORY));

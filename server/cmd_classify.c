@@ -236,9 +236,9 @@ static int run(int argc, char **argv) {
     int exit_status;
     if (!options_begin(&command_classify, argc, argv, &settings, &rest, &exit_status))
         return exit_status;
-    struct engine *engine = engine_start(&command_classify, &settings.engine, 0);
+    struct engine *engine = engine_start(&command_classify, &settings.engine, 0, &exit_status);
     if (!engine)
-        return EXIT_STATUS_FAILED;
+        return exit_status;
 
     struct work work = {.settings = &settings, .info = engine_get_info(engine), .good = true};
     bool good = make_cut(&work);

@@ -36,8 +36,8 @@ static int run(int argc, char **argv) {
     int exit_status;
     if (!options_begin(&command_plan, argc, argv, &settings, &rest, &exit_status))
         return exit_status;
-    if (!engine_start_find(&command_plan, &settings.engine, &source))
-        return EXIT_STATUS_FAILED;
+    if (!engine_start_find(&command_plan, &settings.engine, &source, &exit_status))
+        return exit_status;
     engine_start_options(&settings.engine, &source, &engine_options);
     if (inspect_plan_open(source.dir, engine_options.dtype, &engine_options.plan, &plan, &err) !=
         STATUS_OK)

@@ -171,8 +171,8 @@ static int run(int argc, char **argv) {
     if (!options_begin(&command_serve, argc, argv, &settings, &rest, &exit_status))
         return exit_status;
     log_init((enum log_level)settings.log_level, (enum log_format)settings.log_format);
-    if (!engine_start_find(&command_serve, &settings.engine, &source))
-        return EXIT_STATUS_FAILED;
+    if (!engine_start_find(&command_serve, &settings.engine, &source, &exit_status))
+        return exit_status;
     fill_server_options(&settings, &server_options);
     enum status status = shutdown_start(&err);
     if (status == STATUS_OK)

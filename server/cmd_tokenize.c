@@ -128,8 +128,8 @@ static int run(int argc, char **argv) {
     int exit_status;
     if (!options_begin(&command_tokenize, argc, argv, &settings, &rest, &exit_status))
         return exit_status;
-    if (!engine_start_find(&command_tokenize, &settings.engine, &source))
-        return EXIT_STATUS_FAILED;
+    if (!engine_start_find(&command_tokenize, &settings.engine, &source, &exit_status))
+        return exit_status;
     if (inspect_tokenizer_open(source.dir, &tokenizer, &err) != STATUS_OK)
         return engine_start_fail(&command_tokenize, &err);
 

@@ -10,15 +10,15 @@ static const char *const dtypes[] = {"f32", "auto"};
 
 int engine_start_fail(const struct command *command, const struct error *err) {
     fprintf(stderr, "bertd %s: %s\n", command->name, err->message);
-    return EXIT_STATUS_FAILED;
+    return err->status == STATUS_INVALID_VALUE ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
 }
 
 bool engine_start_find(const struct command *command, const struct engine_settings *settings,
-                       struct model_source *out) {
+                       struct model_source *out, int *exit_status) {
     struct error err;
     if (model_source_find(settings->model, out, &err) == STATUS_OK)
         return true;
-    engine_start_fail(command, &err);
+    *exit_status = engine_start_fail(command, &err);
     return false;
 }
 
@@ -38,17 +38,17 @@ void engine_start_options(const struct engine_settings *settings, const struct m
 }
 
 struct engine *engine_start(const struct command *command, const struct engine_settings *settings,
-                            uint64_t queue_tokens_max) {
+                            uint64_t queue_tokens_max, int *exit_status) {
     struct model_source source;
     struct engine_options options;
     struct engine *engine = NULL;
     struct error err;
     log_init(LOG_WARN, LOG_FORMAT_TEXT); /* these commands answer; they do not report */
-    if (!engine_start_find(command, settings, &source))
+    if (!engine_start_find(command, settings, &source, exit_status))
         return NULL;
     engine_start_options(settings, &source, &options);
     options.queue_tokens_max = queue_tokens_max;
     if (engine_open(&options, &engine, &err) != STATUS_OK)
-        engine_start_fail(command, &err);
+        *exit_status = engine_start_fail(command, &err);
     return engine;
 }

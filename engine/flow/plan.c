@@ -20,17 +20,17 @@ static enum status entry_take(const char **text, long *out, struct error *err) {
     long value = strtol(*text, &end, 10);
     if (*end == '.')
         return error_set(err, STATUS_INVALID_VALUE,
-                         "layers per stage: \"%s\": stages take whole layers", *text);
+                         "--layers-per-stage: \"%s\": stages take whole layers", *text);
     if (end == *text || errno != 0 || (*end != '\0' && *end != ',') || value < -1 || value == 0)
         return error_set(err, STATUS_INVALID_VALUE,
-                         "layers per stage: \"%s\" is not a list such as 2,2,-1 (whole layers, "
+                         "--layers-per-stage: \"%s\" is not a list such as 2,2,-1 (whole layers, "
                          "each 1 or more, one -1 for what is left)",
                          *text);
     *out = value;
     *text = *end == ',' ? end + 1 : end;
     /* A comma at the very end opens an entry that is not there. */
     if (*end == ',' && end[1] == '\0')
-        return error_set(err, STATUS_INVALID_VALUE, "layers per stage: the list ends in a comma");
+        return error_set(err, STATUS_INVALID_VALUE, "--layers-per-stage: the list ends in a comma");
     return STATUS_OK;
 }
 
@@ -42,13 +42,13 @@ static enum status layers_read(const struct plan_wishes *wishes, uint32_t *layer
     const char *text = wishes->layers_per_stage;
     do {
         if (count == LIMIT_STAGES)
-            return error_set(err, STATUS_INVALID_VALUE, "layers per stage: more than %u stages",
+            return error_set(err, STATUS_INVALID_VALUE, "--layers-per-stage: more than %u stages",
                              LIMIT_STAGES);
         if (entry_take(&text, &value, err) != STATUS_OK)
             return STATUS_INVALID_VALUE;
         if (value == -1 && rest != UINT32_MAX)
             return error_set(err, STATUS_INVALID_VALUE,
-                             "layers per stage: \"%s\" has more than one -1",
+                             "--layers-per-stage: \"%s\" has more than one -1",
                              wishes->layers_per_stage);
         if (value == -1)
             rest = count;
@@ -61,13 +61,13 @@ static enum status layers_read(const struct plan_wishes *wishes, uint32_t *layer
     long left = (long)wishes->layers_count - sum;
     if (rest != UINT32_MAX ? left < 1 : left != 0)
         return error_set(err, STATUS_INVALID_VALUE,
-                         "layers per stage: \"%s\" does not share out the model's %u layers",
+                         "--layers-per-stage: \"%s\" does not share out the model's %u layers",
                          wishes->layers_per_stage, wishes->layers_count);
     if (rest != UINT32_MAX)
         layers[rest] = (uint32_t)left;
     if (wishes->stages != 0 && wishes->stages != count)
         return error_set(err, STATUS_INVALID_VALUE,
-                         "layers per stage: \"%s\" has %u entries for %u stages",
+                         "--layers-per-stage: \"%s\" has %u entries for %u stages",
                          wishes->layers_per_stage, count, wishes->stages);
     *stages = count;
     return STATUS_OK;
@@ -130,7 +130,7 @@ static enum status stages_choose(const struct plan_wishes *wishes, uint32_t *lay
     }
     if (*stages > most)
         return error_set(err, STATUS_INVALID_VALUE,
-                         "%u stages for a model of %u layers: 1 to %u are allowed", *stages,
+                         "--stages %u: the model has %u layers, 1 to %u are allowed", *stages,
                          wishes->layers_count, most);
     layers_balance(wishes, *stages, layers);
     return STATUS_OK;
@@ -140,7 +140,7 @@ static enum status stages_choose(const struct plan_wishes *wishes, uint32_t *lay
 static enum status count_choose(const char *what, uint32_t wished, uint32_t by_default,
                                 uint32_t most, uint32_t *out, struct error *err) {
     if (wished > most)
-        return error_set(err, STATUS_INVALID_VALUE, "%u %s: 1 to %u are allowed", wished, what,
+        return error_set(err, STATUS_INVALID_VALUE, "--%s %u: 1 to %u are allowed", what, wished,
                          most);
     *out = wished > 0 ? wished : by_default > most ? most : by_default;
     return STATUS_OK;
@@ -197,7 +197,7 @@ enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct
     };
     if (wishes->no_pipelining && wishes->max_in_flight > 1)
         return error_set(err, STATUS_INVALID_VALUE,
-                         "%u microbatches in flight: without pipelining there is one",
+                         "--max-in-flight %u: without pipelining there is one",
                          wishes->max_in_flight);
     enum status status = stages_choose(wishes, layers, &stages, err);
     if (status != STATUS_OK)
@@ -210,7 +210,7 @@ enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct
     status =
         count_choose("replicas", wishes->replicas, replicas, LIMIT_REPLICAS, &out->replicas, err);
     if (status == STATUS_OK)
-        status = count_choose("microbatches in flight", wishes->max_in_flight, in_flight,
+        status = count_choose("max-in-flight", wishes->max_in_flight, in_flight,
                               LIMIT_MICROBATCHES_IN_FLIGHT, &out->max_in_flight, err);
     if (status == STATUS_OK)
         stages_set(wishes, layers, out);
