@@ -46,12 +46,6 @@ void *arena_alloc(struct arena *arena, size_t bytes) {
     rounded &= ~(size_t)(ARENA_ALIGN - 1);
     if (rounded == 0)
         rounded = ARENA_ALIGN;
-    while (arena->current && arena->current->bytes - arena->used < rounded) {
-        if (!arena->current->next)
-            break;
-        arena->current = arena->current->next;
-        arena->used = 0;
-    }
     if (!arena->current || arena->current->bytes - arena->used < rounded) {
         struct arena_block *block = block_add(arena, rounded);
         if (!block)
@@ -89,11 +83,6 @@ char *arena_copy(struct arena *arena, struct view text) {
         memcpy(copy, text.data, text.bytes);
     copy[text.bytes] = '\0';
     return copy;
-}
-
-void arena_reset(struct arena *arena) {
-    arena->current = arena->first;
-    arena->used = 0;
 }
 
 void arena_free(struct arena *arena) {

@@ -1,8 +1,7 @@
 /* arena.h: memory that lives as long as one owner's piece of work and goes in one step.
  *
- * An arena is a list of blocks; arena_alloc() takes the next aligned bytes. arena_reset() forgets
- * all allocations but keeps the blocks, so that in steady state nothing is allocated from the
- * system. An arena never grows past the maximum it was made with. One thread at a time. */
+ * An arena is a list of blocks; arena_alloc() takes the next aligned bytes of the last one. It
+ * never grows past the maximum it was made with. One thread at a time. */
 #ifndef BERTD_BASE_ARENA_H
 #define BERTD_BASE_ARENA_H
 
@@ -30,9 +29,6 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size);
 
 /* A NUL-terminated copy of the text in the arena, or NULL. */
 char *arena_copy(struct arena *arena, struct view text);
-
-/* Forgets every allocation, keeps the blocks. */
-void arena_reset(struct arena *arena);
 
 /* Gives all blocks back. The arena may be used again. NULL is allowed. */
 void arena_free(struct arena *arena);
