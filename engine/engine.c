@@ -100,16 +100,21 @@ static uint32_t microbatch_rows(const struct engine *engine, uint32_t tokens_max
 static enum status pipeline_start(struct engine *engine, uint32_t tokens_max, struct error *err) {
     const struct pipeline_options options = {
         .plan = &engine->plan,
-        .parts = engine->plan.parts,
-        .tokens_max = tokens_max,
-        .rows_max = microbatch_rows(engine, tokens_max),
-        .width = engine->info.hidden_size,
-        .outputs_width = engine->info.labels_count,
+        .room =
+            {
+                .tokens_max = tokens_max,
+                .rows_max = microbatch_rows(engine, tokens_max),
+                .width = engine->info.hidden_size,
+                .intermediate_width =
+                    engine->plan.splits_feed_forward ? nodes_intermediate_width(engine->nodes) : 0,
+                .outputs_width = engine->info.labels_count,
+            },
         .warm_tokens = tokens_max < WARM_TOKENS ? tokens_max : WARM_TOKENS,
         .sequence_max = engine->info.tokens_max,
         .context = engine->nodes,
         .scratch_open = scratch_open,
         .scratch_close = scratch_close,
+        .run = nodes_run,
         .take = source_take,
         .complete = engine_complete,
         .source = engine,
@@ -155,7 +160,7 @@ static void limits_choose(struct engine *engine, const struct engine_options *op
     info->microbatch_tokens = options->microbatch_tokens;
     if (info->microbatch_tokens == 0) {
         uint64_t tokens = stage_turn_ns * warm / turn_ns;
-        uint32_t room = engine->pipeline->options.tokens_max;
+        uint32_t room = engine->pipeline->options.room.tokens_max;
         tokens = tokens < MICROBATCH_TOKENS_AUTO_MIN ? MICROBATCH_TOKENS_AUTO_MIN : tokens;
         info->microbatch_tokens = tokens > room ? room : (uint32_t)tokens;
     }

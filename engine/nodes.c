@@ -1,7 +1,5 @@
-/* nodes.c: the parts of the model as the flow runs them.
- *
- * Each part is a function over a microbatch with its packed weights as context; what it works in
- * is the stage's scratch. The parts are made once and shared by all replicas. */
+/* nodes.c: the parts of the model as the flow runs them: packed weights that all replicas share,
+ * and functions over a microbatch that work in the stage's scratch. */
 #include "engine/nodes.h"
 
 #include <stdio.h>
@@ -23,9 +21,10 @@ struct nodes {
     uint32_t layers_count;        /* those that are open */
     struct pooler pooler;
     struct linear *classifier;
-    struct part *parts; /* [L + PARTS_AROUND] */
+    struct part *parts; /* [L * ENCODER_THIRDS + PARTS_AROUND] */
     char (*names)[PART_NAME_BYTES];
     uint32_t parts_count;
+    bool all_rows; /* of the last layer */
     uint32_t hidden_size, intermediate_size;
 };
 
@@ -34,9 +33,8 @@ struct scratch {
     float *memory; /* all float arrays of the encoder's in one piece */
 };
 
-static void run_embedding(const void *context, void *scratch, struct microbatch *microbatch) {
-    const struct embedding *embedding = context;
-    struct scratch *s = scratch;
+static void run_embedding(const struct embedding *embedding, struct scratch *s,
+                          struct microbatch *microbatch) {
     for (uint32_t b = 0; b < microbatch->rows; b++) {
         const uint32_t start = microbatch->starts[b], length = microbatch->starts[b + 1] - start;
         embedding_run(embedding, microbatch->ids + start, microbatch->type_ids + start, length,
@@ -44,30 +42,54 @@ static void run_embedding(const void *context, void *scratch, struct microbatch 
     }
 }
 
-static void run_encoder(const void *context, void *scratch, struct microbatch *microbatch) {
-    struct scratch *s = scratch;
-    encoder_layer_run(context, &s->encoder, microbatch->starts, microbatch->rows,
-                      microbatch->hidden);
+/* The last layer computes nothing that the head does not read. */
+static void run_layer(const struct nodes *nodes, uint32_t layer, enum encoder_third first,
+                      enum encoder_third last, struct scratch *s, struct microbatch *microbatch) {
+    struct encoder_batch batch = {
+        .starts = microbatch->starts,
+        .texts = microbatch->rows,
+        .hidden = microbatch->hidden,
+        .intermediate = microbatch->intermediate,
+    };
+    if (layer + 1 == nodes->layers_count && !nodes->all_rows) {
+        batch.reads = microbatch->reads;
+        batch.reads_starts = microbatch->reads_starts;
+    }
+    encoder_layer_run(&nodes->layers[layer], &s->encoder, &batch, first, last);
 }
 
-/* The last layer when nobody reads more of it than first tokens. */
-static void run_encoder_first(const void *context, void *scratch, struct microbatch *microbatch) {
-    struct scratch *s = scratch;
-    encoder_layer_run_first(context, &s->encoder, microbatch->starts, microbatch->rows,
-                            microbatch->hidden);
+static void run_head(const struct nodes *nodes, uint32_t part, struct scratch *s,
+                     struct microbatch *microbatch) {
+    if (part == 0)
+        pooler_run(&nodes->pooler, s->encoder.linear, microbatch->starts, microbatch->rows,
+                   s->encoder.rows, microbatch->hidden);
+    else /* the pooler left one row for each text */
+        linear_run(nodes->classifier, s->encoder.linear, microbatch->hidden, microbatch->rows,
+                   microbatch->outputs);
 }
 
-static void run_pooler(const void *context, void *scratch, struct microbatch *microbatch) {
-    struct scratch *s = scratch;
-    pooler_run(context, s->encoder.linear, microbatch->starts, microbatch->rows, s->encoder.rows,
-               microbatch->hidden);
+void nodes_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
+               struct microbatch *microbatch) {
+    const struct nodes *nodes = context;
+    const uint32_t thirds = nodes->layers_count * ENCODER_THIRDS, end = first_part + parts_count;
+    for (uint32_t part = first_part; part < end; part++) {
+        if (part == 0) {
+            run_embedding(&nodes->embedding, scratch, microbatch);
+        } else if (part <= thirds) {
+            const uint32_t layer = (part - 1) / ENCODER_THIRDS;
+            const uint32_t layer_end = 1 + (layer + 1) * ENCODER_THIRDS;
+            const uint32_t last = (layer_end < end ? layer_end : end) - 1;
+            run_layer(nodes, layer, (part - 1) % ENCODER_THIRDS, (last - 1) % ENCODER_THIRDS,
+                      scratch, microbatch);
+            part = last;
+        } else {
+            run_head(nodes, part - 1 - thirds, scratch, microbatch);
+        }
+    }
 }
 
-/* The pooler left one row for each text. */
-static void run_classifier(const void *context, void *scratch, struct microbatch *microbatch) {
-    struct scratch *s = scratch;
-    linear_run(context, s->encoder.linear, microbatch->hidden, microbatch->rows,
-               microbatch->outputs);
+uint32_t nodes_intermediate_width(const struct nodes *nodes) {
+    return nodes->intermediate_size;
 }
 
 static void drop_linear(const struct model *model, const struct linear_weights *weights) {
@@ -105,41 +127,34 @@ static enum status head_open(struct nodes *nodes, const struct kernels *kernels,
     return linear_open(nodes->linears, classifier, 1, GEMM_STORE, &nodes->classifier, err);
 }
 
-static void part_add(struct nodes *nodes, void (*run)(const void *, void *, struct microbatch *),
-                     const void *context, uint64_t weights_bytes, double cost) {
-    nodes->parts[nodes->parts_count] = (struct part){
-        .name = nodes->names[nodes->parts_count],
-        .run = run,
-        .context = context,
+static void part_add(struct nodes *nodes, const char *name, const char *third,
+                     uint64_t weights_bytes, double cost) {
+    nodes->parts[nodes->parts_count++] = (struct part){
+        .name = name,
+        .third = third,
         .weights_bytes = weights_bytes,
         .cost = cost,
     };
-    nodes->parts_count++;
 }
 
 /* Costs are multiply-adds a token. Attention itself depends on the text's length and is counted
  * for texts of 64 tokens; the head runs once a text, which is counted as if it had 32 tokens. */
 static void parts_make(struct nodes *nodes, const struct model_config *config) {
+    static const char *const thirds[] = {"attention", "intermediate", "output"};
     const double H = config->hidden_size, I = config->intermediate_size, K = config->labels_count;
     const double text_tokens = 32, attended = 64;
-    (void)snprintf(nodes->names[nodes->parts_count], PART_NAME_BYTES, "Embedding");
-    part_add(nodes, run_embedding, &nodes->embedding, embedding_get_bytes(&nodes->embedding),
-             8 * H);
+    part_add(nodes, "Embedding", NULL, embedding_get_bytes(&nodes->embedding), 8 * H);
     for (uint32_t i = 0; i < nodes->layers_count; i++) {
-        const bool last = i + 1 == nodes->layers_count;
-        const double projections = 4 * H * H + 2 * H * I + 2 * attended * H;
-        const double only_first = 2 * H * H + (projections - 2 * H * H) / text_tokens;
-        (void)snprintf(nodes->names[nodes->parts_count], PART_NAME_BYTES, "Encoder %u",
-                       (unsigned)i);
-        part_add(nodes, last ? run_encoder_first : run_encoder, &nodes->layers[i],
-                 encoder_layer_get_bytes(&nodes->layers[i]), last ? only_first : projections);
+        const double rows = i + 1 == nodes->layers_count ? 1 / text_tokens : 1;
+        const double costs[] = {2 * H * H + rows * (2 * H * H + 2 * attended * H), rows * H * I,
+                                rows * H * I};
+        (void)snprintf(nodes->names[i], PART_NAME_BYTES, "Encoder %u", (unsigned)i);
+        for (uint32_t t = 0; t < ENCODER_THIRDS; t++)
+            part_add(nodes, nodes->names[i], thirds[t],
+                     encoder_layer_get_bytes(&nodes->layers[i], (enum encoder_third)t), costs[t]);
     }
-    (void)snprintf(nodes->names[nodes->parts_count], PART_NAME_BYTES, "Pooler");
-    part_add(nodes, run_pooler, &nodes->pooler, linear_get_bytes(nodes->pooler.dense),
-             H * H / text_tokens);
-    (void)snprintf(nodes->names[nodes->parts_count], PART_NAME_BYTES, "Classifier");
-    part_add(nodes, run_classifier, nodes->classifier, linear_get_bytes(nodes->classifier),
-             H * K / text_tokens);
+    part_add(nodes, "Pooler", NULL, linear_get_bytes(nodes->pooler.dense), H * H / text_tokens);
+    part_add(nodes, "Classifier", NULL, linear_get_bytes(nodes->classifier), H * K / text_tokens);
 }
 
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
@@ -159,8 +174,9 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
     nodes->hidden_size = config->hidden_size;
     nodes->intermediate_size = config->intermediate_size;
     nodes->layers = calloc((size_t)config->layers_count + 1, sizeof *nodes->layers);
-    nodes->parts = calloc((size_t)config->layers_count + PARTS_AROUND, sizeof *nodes->parts);
-    nodes->names = calloc((size_t)config->layers_count + PARTS_AROUND, sizeof *nodes->names);
+    nodes->parts =
+        calloc((size_t)config->layers_count * ENCODER_THIRDS + PARTS_AROUND, sizeof *nodes->parts);
+    nodes->names = calloc((size_t)config->layers_count + 1, sizeof *nodes->names);
     if (!nodes->layers || !nodes->parts || !nodes->names) {
         error_set(err, status, "no memory for the model's parts");
         goto done;
@@ -203,8 +219,7 @@ const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count) {
 }
 
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows) {
-    if (nodes->layers_count > 0) /* the part after the embedding and the other layers */
-        nodes->parts[nodes->layers_count].run = all_rows ? run_encoder : run_encoder_first;
+    nodes->all_rows = all_rows;
 }
 
 /* Adds [rows, columns] floats, rounded up to a cache line, to the total; false on overflow. */

@@ -1,8 +1,8 @@
 /* nodes.h: the model as a list of parts that stages can run. With engine.c the only place that
  * sees both the flow and the compute side.
  *
- * Parts in order: Embedding, Encoder 0 … Encoder L-1, Pooler, Classifier. Each part's weights are
- * packed once, at open, and shared by all replicas. */
+ * Parts in order: Embedding, the thirds of Encoder 0 … Encoder L-1, Pooler, Classifier. Each
+ * part's weights are packed once, at open, and shared by all replicas. */
 #ifndef BERTD_NODES_H
 #define BERTD_NODES_H
 
@@ -10,6 +10,7 @@
 
 #include "engine/base/status.h"
 #include "engine/flow/microbatch.h"
+#include "engine/flow/plan.h"
 #include "engine/model/model.h"
 
 struct nodes;
@@ -23,9 +24,19 @@ void nodes_close(struct nodes *nodes);
 /* The parts in order; lives as long as the nodes. */
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count);
 
-/* For tests: the last encoder layer computes all rows, although the head reads first tokens only.
- * The first tokens' bytes are the same either way. By default the other rows keep what the layer
- * before left in them. Call before the parts run. */
+/* Runs parts first_part..first_part+parts_count-1 on the microbatch in place, as a stage does.
+ * Where consecutive thirds of a layer are run together, they share what is in the cache; the bytes
+ * are the same as one by one. `nodes` is a struct nodes, `scratch` one of the calling thread. */
+void nodes_run(const void *nodes, uint32_t first_part, uint32_t parts_count, void *scratch,
+               struct microbatch *microbatch);
+
+/* Width of the intermediate state that a microbatch needs room for when a stage ends inside a
+ * layer's feed-forward part. */
+uint32_t nodes_intermediate_width(const struct nodes *nodes);
+
+/* For tests: the last encoder layer computes all rows, although the head reads only those that the
+ * microbatch lists. The bytes of these are the same either way. By default the other rows keep
+ * what the layer before left in them. Call before the parts run. */
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows);
 
 /* Working memory of one stage thread for microbatches of up to `tokens_max` tokens. Must be opened

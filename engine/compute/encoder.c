@@ -62,84 +62,118 @@ void encoder_layer_close(struct encoder_layer *layer) {
     *layer = (struct encoder_layer){0};
 }
 
-/* What follows attention, for up to GEMM_ROWS_MAX rows: hidden and context [rows, H]. */
-static void block_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
-                      const float *context, uint32_t rows, float *hidden) {
-    linear_run(layer->attention_output, scratch->linear, context, rows, hidden);
-    norm_run(&layer->attention_norm, hidden, rows);
-    linear_run(layer->up, scratch->linear, hidden, rows, scratch->up);
-    layer->kernels->activate(layer->activation, scratch->up,
-                             (size_t)rows * layer->intermediate_size);
-    linear_run(layer->down, scratch->linear, scratch->up, rows, hidden);
-    norm_run(&layer->output_norm, hidden, rows);
+/* Where the wanted rows are: row r of them is row at[r] of the batch; NULL: row r itself. */
+struct wanted {
+    const uint32_t *at;
+    uint32_t count;
+};
+
+static struct wanted wanted_of(const struct encoder_batch *batch) {
+    if (batch->reads)
+        return (struct wanted){batch->reads, batch->reads_starts[batch->texts]};
+    return (struct wanted){NULL, batch->starts[batch->texts]};
 }
 
-/* Queries, keys and values of all tokens, in scratch->qkv. */
+/* Wanted rows first..first+count-1 side by side: in place, or copied to `room`. */
+static float *rows_take(const struct encoder_batch *batch, struct wanted wanted, uint32_t first,
+                        uint32_t count, size_t width, float *room) {
+    if (!wanted.at)
+        return batch->hidden + width * first;
+    for (uint32_t r = 0; r < count; r++)
+        memcpy(room + width * r, batch->hidden + width * wanted.at[first + r],
+               width * sizeof *room);
+    return room;
+}
+
+static void rows_put(const struct encoder_batch *batch, struct wanted wanted, uint32_t first,
+                     uint32_t count, size_t width, const float *rows) {
+    for (uint32_t r = 0; wanted.at && r < count; r++)
+        memcpy(batch->hidden + width * wanted.at[first + r], rows + width * r,
+               width * sizeof *rows);
+}
+
+/* Keys and values of all rows and queries of the wanted ones, in scratch->qkv. */
 static struct attention_rows project(const struct encoder_layer *layer,
-                                     const struct encoder_scratch *scratch, const float *hidden,
-                                     uint32_t tokens) {
+                                     const struct encoder_scratch *scratch,
+                                     const struct encoder_batch *batch, struct wanted wanted) {
     const size_t width = layer->hidden_size;
+    const uint32_t tokens = batch->starts[batch->texts];
     float *qkv = scratch->qkv, *kv = qkv + width * tokens;
     if (layer->qkv) {
-        linear_run(layer->qkv, scratch->linear, hidden, tokens, qkv);
+        linear_run(layer->qkv, scratch->linear, batch->hidden, tokens, qkv);
         return (struct attention_rows){qkv, qkv + width, qkv + 2 * width, 3 * width, 3 * width};
     }
-    linear_run(layer->query, scratch->linear, hidden, tokens, qkv);
-    linear_run(layer->kv, scratch->linear, hidden, tokens, kv);
+    /* The context is written only after the queries have been read. */
+    const float *x = rows_take(batch, wanted, 0, wanted.count, width, scratch->context);
+    linear_run(layer->query, scratch->linear, x, wanted.count, qkv);
+    linear_run(layer->kv, scratch->linear, batch->hidden, tokens, kv);
     return (struct attention_rows){qkv, kv, kv + width, width, 2 * width};
 }
 
-void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
-                       const uint32_t *starts, uint32_t rows, float *hidden) {
-    const uint32_t tokens = starts[rows];
-    const size_t width = layer->hidden_size;
-    const struct attention_rows all = project(layer, scratch, hidden, tokens);
-    for (uint32_t b = 0; b < rows; b++) {
-        const uint32_t start = starts[b], length = starts[b + 1] - start;
+/* scratch->context [wanted rows, H]. */
+static void attend(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
+                   const struct encoder_batch *batch, struct wanted wanted) {
+    const struct attention_rows all = project(layer, scratch, batch, wanted);
+    const uint32_t *queries = batch->reads ? batch->reads_starts : batch->starts;
+    for (uint32_t b = 0; b < batch->texts; b++) {
+        const uint32_t start = batch->starts[b], first = queries[b];
+        const uint32_t count = queries[b + 1] - first;
         struct attention_rows text = all;
-        text.query += start * all.query_stride;
+        text.query += first * all.query_stride;
         text.key += start * all.key_stride;
         text.value += start * all.key_stride;
-        attention_run(&layer->attention, &text, length, length, scratch->context + width * start,
-                      scratch->attention);
-    }
-    for (uint32_t start = 0; start < tokens; start += GEMM_ROWS_MAX) {
-        const uint32_t left = tokens - start, count = left < GEMM_ROWS_MAX ? left : GEMM_ROWS_MAX;
-        block_run(layer, scratch, scratch->context + width * start, count, hidden + width * start);
+        if (count > 0)
+            attention_run(&layer->attention, &text, batch->starts[b + 1] - start, count,
+                          scratch->context + first * (size_t)layer->hidden_size,
+                          scratch->attention);
     }
 }
 
-void encoder_layer_run_first(const struct encoder_layer *layer,
-                             const struct encoder_scratch *scratch, const uint32_t *starts,
-                             uint32_t rows, float *hidden) {
-    const uint32_t tokens = starts[rows];
-    const size_t width = layer->hidden_size, row_bytes = width * sizeof *hidden;
-    float *query = scratch->qkv, *kv = query + width * tokens, *x = scratch->rows;
-    linear_run(layer->kv, scratch->linear, hidden, tokens, kv);
-    for (uint32_t first = 0; first < rows; first += GEMM_ROWS_MAX) {
-        const uint32_t left = rows - first, count = left < GEMM_ROWS_MAX ? left : GEMM_ROWS_MAX;
-        const uint32_t *block = starts + first;
-        for (uint32_t b = 0; b < count; b++)
-            memcpy(x + width * b, hidden + width * block[b], row_bytes);
-        linear_run(layer->query, scratch->linear, x, count, query);
-        for (uint32_t b = 0; b < count; b++) {
-            const float *key = kv + 2 * width * block[b];
-            const struct attention_rows text = {query + width * b, key, key + width, width,
-                                                2 * width};
-            attention_run(&layer->attention, &text, block[b + 1] - block[b], 1,
-                          scratch->context + width * b, scratch->attention);
-        }
-        block_run(layer, scratch, scratch->context, count, x);
-        for (uint32_t b = 0; b < count; b++)
-            memcpy(hidden + width * block[b], x + width * b, row_bytes);
+/* What is left of the thirds for up to GEMM_ROWS_MAX rows: x, context [rows, H], u [rows, I]. */
+static void block_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
+                      enum encoder_third first, enum encoder_third last, const float *context,
+                      uint32_t rows, float *x, float *u) {
+    if (first == ENCODER_ATTENTION) {
+        linear_run(layer->attention_output, scratch->linear, context, rows, x);
+        norm_run(&layer->attention_norm, x, rows);
+    }
+    if (first <= ENCODER_INTERMEDIATE && last >= ENCODER_INTERMEDIATE) {
+        linear_run(layer->up, scratch->linear, x, rows, u);
+        layer->kernels->activate(layer->activation, u, (size_t)rows * layer->intermediate_size);
+    }
+    if (last == ENCODER_OUTPUT) {
+        linear_run(layer->down, scratch->linear, u, rows, x);
+        norm_run(&layer->output_norm, x, rows);
     }
 }
 
-uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer) {
+void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
+                       const struct encoder_batch *batch, enum encoder_third first,
+                       enum encoder_third last) {
+    const struct wanted wanted = wanted_of(batch);
+    const size_t width = layer->hidden_size, wide = layer->intermediate_size;
+    const bool apart = first == ENCODER_OUTPUT || last == ENCODER_INTERMEDIATE;
+    if (first == ENCODER_ATTENTION)
+        attend(layer, scratch, batch, wanted);
+    for (uint32_t start = 0; start < wanted.count; start += GEMM_ROWS_MAX) {
+        const uint32_t left = wanted.count - start;
+        const uint32_t count = left < GEMM_ROWS_MAX ? left : GEMM_ROWS_MAX;
+        float *x = rows_take(batch, wanted, start, count, width, scratch->rows);
+        block_run(layer, scratch, first, last, scratch->context + width * start, count, x,
+                  apart ? batch->intermediate + wide * start : scratch->up);
+        if (first == ENCODER_ATTENTION || last == ENCODER_OUTPUT)
+            rows_put(batch, wanted, start, count, width, x);
+    }
+}
+
+uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer, enum encoder_third third) {
+    if (third == ENCODER_INTERMEDIATE)
+        return linear_get_bytes(layer->up);
+    if (third == ENCODER_OUTPUT)
+        return linear_get_bytes(layer->down) + norm_get_bytes(&layer->output_norm);
     const uint64_t projection = layer->qkv
                                     ? linear_get_bytes(layer->qkv)
                                     : linear_get_bytes(layer->query) + linear_get_bytes(layer->kv);
-    return projection + linear_get_bytes(layer->attention_output) + linear_get_bytes(layer->up) +
-           linear_get_bytes(layer->down) + norm_get_bytes(&layer->attention_norm) +
-           norm_get_bytes(&layer->output_norm);
+    return projection + linear_get_bytes(layer->attention_output) +
+           norm_get_bytes(&layer->attention_norm);
 }

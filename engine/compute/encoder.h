@@ -1,10 +1,13 @@
-/* encoder.h: one encoder layer over packed rows, in place:
+/* encoder.h: one encoder layer over packed rows, in place, whole or third by third:
  *
- *   y = norm(x + output(attention(qkv(x))));  x = norm(y + down(activation(up(y))))
+ *   attention      y = norm(x + output(attention(qkv(x))))
+ *   intermediate   u = activation(up(y))
+ *   output         x = norm(y + down(u))
  *
- * Query, key and value are one product. After attention, rows go in blocks of 64 through all that
- * is left, so that a block's intermediate rows stay in the cache. Weights are immutable after
- * open. N tokens, H hidden size, I intermediate size. */
+ * With I = 4 H each third holds a third of the layer's weights, and a stage may begin or end
+ * between two of them. Query, key and value are one product. After attention, rows go in blocks of
+ * 64 through all thirds that are run together, so that a block's intermediate rows stay in the
+ * cache. Weights are immutable after open. N tokens, H hidden size, I intermediate size. */
 #ifndef BERTD_COMPUTE_ENCODER_H
 #define BERTD_COMPUTE_ENCODER_H
 
@@ -37,26 +40,35 @@ struct encoder_scratch {
     struct linear_scratch *linear;
 };
 
-/* A layer with `queries_apart` can be run for first tokens only (encoder_layer_run_first()); the
- * first tokens' bytes are those of encoder_layer_run().
- * Errors: NO_MEMORY, INTERNAL; on failure `out` holds nothing. */
+enum encoder_third { ENCODER_ATTENTION, ENCODER_INTERMEDIATE, ENCODER_OUTPUT, ENCODER_THIRDS };
+
+/* Rows and where they lie. Text b has rows starts[b]..starts[b + 1]; no text is empty. With
+ * `reads` only the rows of that list are wanted of the layer, and only they are changed (keys and
+ * values are those of all rows): text b's are reads[reads_starts[b]..reads_starts[b + 1]],
+ * ascending. NULL: all rows. */
+struct encoder_batch {
+    const uint32_t *starts; /* [texts + 1] */
+    uint32_t texts;
+    const uint32_t *reads, *reads_starts;
+    float *hidden;       /* [N, H] */
+    float *intermediate; /* [wanted rows, I], where ENCODER_INTERMEDIATE and ENCODER_OUTPUT are
+                            run apart; else it is not used */
+};
+
+/* A layer with `queries_apart` can be run with `reads`; the bytes of the wanted rows are those of
+ * a run of all. Errors: NO_MEMORY, INTERNAL; on failure `out` holds nothing. */
 enum status encoder_layer_open(struct linear_set *set, const struct kernels *kernels,
                                const struct model_config *config,
                                const struct layer_weights *weights, bool queries_apart,
                                struct encoder_layer *out, struct error *err);
 void encoder_layer_close(struct encoder_layer *layer);
 
-/* hidden [tokens, H], text b in rows starts[b]..starts[b + 1]; no text is empty. */
+/* Runs the thirds first..last of the layer. The bytes do not depend on which are run together. */
 void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
-                       const uint32_t *starts, uint32_t rows, float *hidden);
+                       const struct encoder_batch *batch, enum encoder_third first,
+                       enum encoder_third last);
 
-/* For a last layer whose head reads only first tokens: keys and values for all tokens, everything
- * else for rows starts[b]; the other rows keep what they held. */
-void encoder_layer_run_first(const struct encoder_layer *layer,
-                             const struct encoder_scratch *scratch, const uint32_t *starts,
-                             uint32_t rows, float *hidden);
-
-/* Of its weights, packed. */
-uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer);
+/* Of the weights of one third, packed. */
+uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer, enum encoder_third third);
 
 #endif

@@ -43,9 +43,15 @@ static void row_add(struct microbatch *microbatch, struct request *request) {
     uint32_t at = microbatch->tokens;
     memcpy(microbatch->ids + at, request->ids, request->tokens * sizeof *request->ids);
     memcpy(microbatch->type_ids + at, request->type_ids, request->tokens);
+    uint32_t reads = microbatch->reads_starts[microbatch->rows];
+    for (uint32_t i = 0; i < request->reads_count; i++)
+        microbatch->reads[reads++] = at + request->reads[i];
+    if (!request->reads)
+        microbatch->reads[reads++] = at; /* the first token */
     microbatch->requests[microbatch->rows++] = request;
     microbatch->tokens += request->tokens;
     microbatch->starts[microbatch->rows] = microbatch->tokens;
+    microbatch->reads_starts[microbatch->rows] = reads;
 }
 
 bool batcher_take(struct batcher *batcher, struct microbatch *microbatch) {
@@ -54,7 +60,7 @@ bool batcher_take(struct batcher *batcher, struct microbatch *microbatch) {
         return false;
     uint64_t now = clock_now_ns();
     microbatch->rows = microbatch->tokens = 0;
-    microbatch->starts[0] = 0;
+    microbatch->starts[0] = microbatch->reads_starts[0] = 0;
     for (; item; item = item->next) {
         struct request *request = (struct request *)item; /* its first member */
         row_add(microbatch, request);

@@ -16,8 +16,8 @@ static void *array_open(size_t rows, size_t columns, size_t size) {
     return aligned_alloc(MICROBATCH_ALIGN, rounded & ~(size_t)(MICROBATCH_ALIGN - 1));
 }
 
-enum status microbatch_open(uint32_t tokens_max, uint32_t rows_max, uint32_t width,
-                            uint32_t outputs_width, struct microbatch **out) {
+enum status microbatch_open(const struct microbatch_room *room, struct microbatch **out) {
+    const uint32_t tokens_max = room->tokens_max, rows_max = room->rows_max;
     struct microbatch *microbatch = calloc(1, sizeof *microbatch);
     *out = microbatch;
     if (!microbatch)
@@ -28,10 +28,18 @@ enum status microbatch_open(uint32_t tokens_max, uint32_t rows_max, uint32_t wid
     microbatch->ids = array_open(tokens_max, 1, sizeof *microbatch->ids);
     microbatch->type_ids = array_open(tokens_max, 1, sizeof *microbatch->type_ids);
     microbatch->requests = array_open(rows_max, 1, sizeof(struct request *));
-    microbatch->hidden = array_open(tokens_max, width, sizeof *microbatch->hidden);
-    microbatch->outputs = array_open(rows_max, outputs_width, sizeof *microbatch->outputs);
-    if (!microbatch->starts || !microbatch->ids || !microbatch->type_ids || !microbatch->requests ||
-        !microbatch->hidden || !microbatch->outputs) {
+    microbatch->reads = array_open(tokens_max, 1, sizeof *microbatch->reads);
+    microbatch->reads_starts =
+        array_open((size_t)rows_max + 1, 1, sizeof *microbatch->reads_starts);
+    microbatch->hidden = array_open(tokens_max, room->width, sizeof *microbatch->hidden);
+    microbatch->outputs = array_open(rows_max, room->outputs_width, sizeof *microbatch->outputs);
+    if (room->intermediate_width > 0)
+        microbatch->intermediate =
+            array_open(tokens_max, room->intermediate_width, sizeof *microbatch->intermediate);
+    if ((room->intermediate_width > 0 && !microbatch->intermediate) || !microbatch->reads ||
+        !microbatch->reads_starts || !microbatch->starts || !microbatch->ids ||
+        !microbatch->type_ids || !microbatch->requests || !microbatch->hidden ||
+        !microbatch->outputs) {
         microbatch_free(microbatch);
         *out = NULL;
         return STATUS_NO_MEMORY;
@@ -43,7 +51,10 @@ void microbatch_free(struct microbatch *microbatch) {
     if (!microbatch)
         return;
     free(microbatch->outputs);
+    free(microbatch->intermediate);
     free(microbatch->hidden);
+    free(microbatch->reads_starts);
+    free(microbatch->reads);
     free(microbatch->requests);
     free(microbatch->type_ids);
     free(microbatch->ids);

@@ -21,24 +21,24 @@ struct microbatch {
     int32_t *ids;      /* [N] */
     uint8_t *type_ids; /* [N] */
     struct request **requests; /* [B] */
-    float *hidden;             /* [N, width] hidden state between parts; 64-byte aligned */
-    float *outputs;            /* [B, outputs_width] what the head computes (logits) */
+    /* The tokens whose hidden state the head reads, as indices into the N, ascending: text b's are
+     * reads[reads_starts[b]..reads_starts[b + 1]]. */
+    uint32_t *reads;        /* [R], R at most N */
+    uint32_t *reads_starts; /* [B + 1] */
+    float *hidden;          /* [N, width] hidden state between parts; 64-byte aligned */
+    float *intermediate; /* [N, intermediate_width] inside a layer whose thirds are in two stages;
+                            NULL when no stage begins or ends there */
+    float *outputs;      /* [B, outputs_width] what the head computes (logits) */
 };
 
-/* One part of the model as the flow sees it: a function that works on a microbatch in place.
- * `context` is the part's packed weights, `scratch` the stage's working memory. */
-struct part {
-    const char *name; /* "Embedding", "Encoder 0", "Pooler", "Classifier" */
-    void (*run)(const void *context, void *scratch, struct microbatch *microbatch);
-    const void *context;
-    uint64_t weights_bytes;
-    double cost; /* multiply-adds a token, for the share of the work */
+/* What the arrays of a microbatch have room for. */
+struct microbatch_room {
+    uint32_t tokens_max, rows_max;
+    uint32_t width, intermediate_width, outputs_width; /* intermediate_width 0: none */
 };
 
-/* Room for `tokens_max` tokens of `width` hidden values in `rows_max` rows of `outputs_width`
- * outputs. Error: NO_MEMORY. */
-enum status microbatch_open(uint32_t tokens_max, uint32_t rows_max, uint32_t width,
-                            uint32_t outputs_width, struct microbatch **out);
+/* Error: NO_MEMORY. */
+enum status microbatch_open(const struct microbatch_room *room, struct microbatch **out);
 void microbatch_free(struct microbatch *microbatch);
 
 #endif

@@ -15,8 +15,7 @@ static enum status replica_open(struct replica *replica, const struct pipeline_o
             return STATUS_NO_MEMORY;
     for (uint32_t i = 0; i < plan->max_in_flight; i++) {
         struct microbatch **microbatch = &replica->microbatches[replica->microbatches_count];
-        if (microbatch_open(options->tokens_max, options->rows_max, options->width,
-                            options->outputs_width, microbatch) != STATUS_OK)
+        if (microbatch_open(&options->room, microbatch) != STATUS_OK)
             return STATUS_NO_MEMORY;
         replica->microbatches_count++;
         queue_push(replica->pool, *microbatch);
@@ -42,7 +41,7 @@ static void stage_place(struct pipeline *pipeline, uint32_t replica_index, uint3
     memcpy(stage->name, planned->name, sizeof stage->name);
     stage->replica = replica_index;
     stage->index = index;
-    stage->parts = pipeline->options.parts + planned->first_part;
+    stage->first_part = planned->first_part;
     stage->parts_count = planned->parts_count;
     stage->upstream = index == 0 ? replica->pool : replica->links[index - 1];
     stage->downstream = index + 1 == pipeline->stages_count ? replica->pool : replica->links[index];
@@ -108,7 +107,7 @@ enum status pipeline_open(const struct pipeline_options *options, struct pipelin
     }
     if (status != STATUS_OK)
         error_set(err, status, "no memory for %u microbatches of %u tokens in each of %u replicas",
-                  plan->max_in_flight, options->tokens_max, plan->replicas);
+                  plan->max_in_flight, options->room.tokens_max, plan->replicas);
     else
         status = pipeline_start(pipeline, err);
     if (status != STATUS_OK)
@@ -153,11 +152,14 @@ static void microbatch_fill_warm(struct microbatch *microbatch,
     uint32_t left = options->warm_tokens;
     memset(microbatch->ids, 0, left * sizeof *microbatch->ids);
     memset(microbatch->type_ids, 0, left);
-    microbatch->tokens = microbatch->rows = microbatch->starts[0] = 0;
+    microbatch->tokens = microbatch->rows = 0;
+    microbatch->starts[0] = microbatch->reads_starts[0] = 0;
     while (left > 0 && microbatch->rows < microbatch->rows_max) {
         uint32_t tokens = left < options->sequence_max ? left : options->sequence_max;
         left -= tokens;
+        microbatch->reads[microbatch->rows] = microbatch->tokens;
         microbatch->requests[microbatch->rows++] = NULL;
+        microbatch->reads_starts[microbatch->rows] = microbatch->rows;
         microbatch->tokens += tokens;
         microbatch->starts[microbatch->rows] = microbatch->tokens;
     }

@@ -18,16 +18,17 @@
 
 struct pipeline_options {
     const struct plan *plan;
-    const struct part *parts;      /* of the model, in order; must outlive the pipeline */
-    uint32_t tokens_max, rows_max; /* of a microbatch */
-    uint32_t width, outputs_width; /* of its hidden state and outputs */
-    uint32_t warm_tokens;          /* each stage runs this many before the start; 0: none */
-    uint32_t sequence_max;         /* in rows of at most so many tokens */
-    const void *context;           /* of the functions that follow */
+    struct microbatch_room room; /* of each microbatch */
+    uint32_t warm_tokens;        /* each stage runs this many before the start; 0: none */
+    uint32_t sequence_max;       /* in rows of at most so many tokens */
+    const void *context;         /* of the functions that follow */
     /* Working memory of one stage, opened and closed on the stage's own thread. */
     enum status (*scratch_open)(const void *context, uint32_t tokens_max, void **out,
                                 struct error *err);
     void (*scratch_close)(const void *context, void *scratch);
+    /* Runs consecutive parts of the model on a microbatch in place. On a stage's thread. */
+    void (*run)(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
+                struct microbatch *microbatch);
     /* Fills a microbatch, waiting for work; false: the end. On the thread of a stage 0. */
     bool (*take)(void *source, struct microbatch *microbatch);
     /* Reads the outputs and gives up the requests. On the thread of a last stage. */

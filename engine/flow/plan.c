@@ -13,18 +13,23 @@ static double cost_of(const struct part *parts, uint32_t count) {
     return cost;
 }
 
-/* One entry of the list, moved past its comma. 0 or below -1 are not entries. */
+/* One entry of the list in thirds of layers, moved past its comma; -1 stays -1. 0 is no entry. */
 static enum status entry_take(const char **text, long *out, struct error *err) {
     char *end;
     errno = 0;
     long value = strtol(*text, &end, 10);
-    if (*end == '.')
+    bool bad = end == *text || errno != 0 || value < -1 || value > LIMIT_LAYERS;
+    if (!bad && value >= 0) {
+        value *= PLAN_THIRDS;
+        if (*end == '.' && (end[1] == '3' || end[1] == '6')) {
+            value += end[1] == '3' ? 1 : 2;
+            end += 2;
+        }
+    }
+    if (bad || value == 0 || (*end != '\0' && *end != ','))
         return error_set(err, STATUS_INVALID_VALUE,
-                         "--layers-per-stage: \"%s\": stages take whole layers", *text);
-    if (end == *text || errno != 0 || (*end != '\0' && *end != ',') || value < -1 || value == 0)
-        return error_set(err, STATUS_INVALID_VALUE,
-                         "--layers-per-stage: \"%s\" is not a list such as 2,2,-1 (whole layers, "
-                         "each 1 or more, one -1 for what is left)",
+                         "--layers-per-stage: \"%s\" is not a list such as 2,2,-1 or 2.3,-1 "
+                         "(layers, .3 and .6 for one and two thirds, one -1 for what is left)",
                          *text);
     *out = value;
     *text = *end == ',' ? end + 1 : end;
@@ -34,11 +39,11 @@ static enum status entry_take(const char **text, long *out, struct error *err) {
     return STATUS_OK;
 }
 
-/* Fills layers[] from the list; *stages is their number. */
-static enum status layers_read(const struct plan_wishes *wishes, uint32_t *layers, uint32_t *stages,
+/* Fills thirds[] from the list; *stages is their number. */
+static enum status layers_read(const struct plan_wishes *wishes, uint32_t *thirds, uint32_t *stages,
                                struct error *err) {
     uint32_t count = 0, rest = UINT32_MAX;
-    long sum = 0, value = 0;
+    long all = (long)wishes->layers_count * PLAN_THIRDS, sum = 0, value = 0;
     const char *text = wishes->layers_per_stage;
     do {
         if (count == LIMIT_STAGES)
@@ -52,19 +57,16 @@ static enum status layers_read(const struct plan_wishes *wishes, uint32_t *layer
                              wishes->layers_per_stage);
         if (value == -1)
             rest = count;
-        else if (value > (long)wishes->layers_count)
-            sum = (long)wishes->layers_count + 1;
         else
-            sum += value;
-        layers[count++] = value == -1 ? 0 : (uint32_t)value;
+            sum = value > all - sum ? all + 1 : sum + value;
+        thirds[count++] = value == -1 ? 0 : (uint32_t)value;
     } while (*text);
-    long left = (long)wishes->layers_count - sum;
-    if (rest != UINT32_MAX ? left < 1 : left != 0)
+    if (rest != UINT32_MAX ? all - sum < 1 : all != sum)
         return error_set(err, STATUS_INVALID_VALUE,
                          "--layers-per-stage: \"%s\" does not share out the model's %u layers",
                          wishes->layers_per_stage, wishes->layers_count);
     if (rest != UINT32_MAX)
-        layers[rest] = (uint32_t)left;
+        thirds[rest] = (uint32_t)(all - sum);
     if (wishes->stages != 0 && wishes->stages != count)
         return error_set(err, STATUS_INVALID_VALUE,
                          "--layers-per-stage: \"%s\" has %u entries for %u stages",
@@ -73,55 +75,59 @@ static enum status layers_read(const struct plan_wishes *wishes, uint32_t *layer
     return STATUS_OK;
 }
 
-/* Cost of layers first..first+count-1 as virtual graph `vg`; VG 0 has embedding and head too. */
+static uint32_t thirds_of(const struct plan_wishes *wishes) {
+    return wishes->layers_count * PLAN_THIRDS;
+}
+
+/* Cost of thirds first..first+count-1 as virtual graph `vg`; VG 0 has embedding and head too. */
 static double vg_cost(const struct plan_wishes *wishes, uint32_t vg, uint32_t first,
                       uint32_t count) {
-    const struct part *layers = wishes->parts + 1;
-    uint32_t head = wishes->parts_count - 1 - wishes->layers_count;
-    double cost = cost_of(layers + first, count);
+    const struct part *thirds = wishes->parts + 1;
+    uint32_t head = wishes->parts_count - 1 - thirds_of(wishes);
+    double cost = cost_of(thirds + first, count);
     if (vg == 0)
-        cost += cost_of(wishes->parts, 1) + cost_of(layers + wishes->layers_count, head);
+        cost += cost_of(wishes->parts, 1) + cost_of(thirds + thirds_of(wishes), head);
     return cost;
 }
 
-/* Whether the layers fit into `stages` graphs of at most `most` work, each at least one layer;
- * layers[] then says how. Filling from the front as full as allowed finds it if there is a way. */
+/* Whether the layers fit into `stages` graphs of at most `most` work, each at least a third;
+ * thirds[] then says how. Filling from the front as full as allowed finds it if there is a way. */
 static bool layers_fit(const struct plan_wishes *wishes, uint32_t stages, double most,
-                       uint32_t *layers) {
+                       uint32_t *thirds) {
     uint32_t first = 0;
     for (uint32_t stage = 0; stage < stages; stage++) {
-        uint32_t room = wishes->layers_count - first - (stages - 1 - stage), count = 1;
+        uint32_t room = thirds_of(wishes) - first - (stages - 1 - stage), count = 1;
         while (count < room && vg_cost(wishes, stage, first, count + 1) <= most)
             count++;
         if (vg_cost(wishes, stage, first, count) > most)
             return false;
-        layers[stage] = count;
+        thirds[stage] = count;
         first += count;
     }
-    return first == wishes->layers_count;
+    return first == thirds_of(wishes);
 }
 
 /* The borders with the lightest heaviest graph: bisection over its work, to a thousandth of a
- * layer or better. What is equally light goes to the front. */
-static void layers_balance(const struct plan_wishes *wishes, uint32_t stages, uint32_t *layers) {
+ * third or better. What is equally light goes to the front. */
+static void layers_balance(const struct plan_wishes *wishes, uint32_t stages, uint32_t *thirds) {
     double high = cost_of(wishes->parts, wishes->parts_count) * (1 + 1e-9) + 1, low = 0;
     uint32_t tried[LIMIT_STAGES];
-    layers_fit(wishes, stages, high, layers);
+    layers_fit(wishes, stages, high, thirds);
     for (int round = 0; round < 40; round++) {
         double middle = (low + high) / 2;
         if (layers_fit(wishes, stages, middle, tried)) {
             high = middle;
-            memcpy(layers, tried, stages * sizeof *layers);
+            memcpy(thirds, tried, stages * sizeof *thirds);
         } else {
             low = middle;
         }
     }
 }
 
-static enum status stages_choose(const struct plan_wishes *wishes, uint32_t *layers,
+static enum status stages_choose(const struct plan_wishes *wishes, uint32_t *thirds,
                                  uint32_t *stages, struct error *err) {
     if (wishes->layers_per_stage)
-        return layers_read(wishes, layers, stages, err);
+        return layers_read(wishes, thirds, stages, err);
     uint32_t most = wishes->layers_count < LIMIT_STAGES ? wishes->layers_count : LIMIT_STAGES;
     *stages = wishes->stages;
     if (*stages == 0) {
@@ -132,7 +138,7 @@ static enum status stages_choose(const struct plan_wishes *wishes, uint32_t *lay
         return error_set(err, STATUS_INVALID_VALUE,
                          "--stages %u: the model has %u layers, 1 to %u are allowed", *stages,
                          wishes->layers_count, most);
-    layers_balance(wishes, *stages, layers);
+    layers_balance(wishes, *stages, thirds);
     return STATUS_OK;
 }
 
@@ -158,17 +164,19 @@ static void stage_set(struct plan *plan, uint32_t index, uint32_t first, uint32_
     plan->weights_bytes += stage->weights_bytes;
 }
 
-static void stages_set(const struct plan_wishes *wishes, const uint32_t *layers,
+static void stages_set(const struct plan_wishes *wishes, const uint32_t *thirds,
                        struct plan *plan) {
     double whole = cost_of(wishes->parts, wishes->parts_count);
     uint32_t first = 0;
     for (uint32_t i = 0; i < plan->vgs_count; i++) {
-        uint32_t count = layers[i] + (i == 0 ? 1 : 0);
+        uint32_t count = thirds[i] + (i == 0 ? 1 : 0);
         if (plan->vgs_count == 1)
             count = wishes->parts_count;
         stage_set(plan, i, first, count, i, whole);
         snprintf(plan->stages[i].name, sizeof plan->stages[i].name, "stage %u", i % 1000);
         first += count;
+        const char *last = plan->parts[first - 1].third;
+        plan->splits_feed_forward |= last && strcmp(last, "intermediate") == 0;
     }
     if (plan->vgs_count > 1) {
         stage_set(plan, plan->vgs_count, first, wishes->parts_count - first, 0, whole);
@@ -186,7 +194,7 @@ static void stages_set(const struct plan_wishes *wishes, const uint32_t *layers,
 }
 
 enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct error *err) {
-    uint32_t layers[LIMIT_STAGES], stages = 0;
+    uint32_t thirds[LIMIT_STAGES], stages = 0;
     *out = (struct plan){
         .parts = wishes->parts,
         .parts_count = wishes->parts_count,
@@ -199,7 +207,7 @@ enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct
         return error_set(err, STATUS_INVALID_VALUE,
                          "--max-in-flight %u: without pipelining there is one",
                          wishes->max_in_flight);
-    enum status status = stages_choose(wishes, layers, &stages, err);
+    enum status status = stages_choose(wishes, thirds, &stages, err);
     if (status != STATUS_OK)
         return status;
     out->vgs_count = stages;
@@ -213,6 +221,6 @@ enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct
         status = count_choose("max-in-flight", wishes->max_in_flight, in_flight,
                               LIMIT_MICROBATCHES_IN_FLIGHT, &out->max_in_flight, err);
     if (status == STATUS_OK)
-        stages_set(wishes, layers, out);
+        stages_set(wishes, thirds, out);
     return status;
 }

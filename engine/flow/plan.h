@@ -1,7 +1,8 @@
 /* plan.h: which parts of the model run in which stage, on which virtual graph, in how many
  * replicas. Made once at start from the parts' costs, then immutable.
  *
- * Parts come in the model's order: the embedding, L encoder layers, the parts of the head. Encoder
+ * Parts come in the model's order: the embedding, L encoder layers of PLAN_THIRDS parts each, the
+ * parts of the head. Encoder
  * stage i runs on virtual graph (VG) i; the embedding belongs to stage 0. With several encoder
  * stages the head is one more stage on VG 0, where it finds the weights it may share with the
  * embedding; with one it is fused into it. */
@@ -14,7 +15,16 @@
 #include "engine/base/limits.h"
 #include "engine/base/status.h"
 #include "engine/base/thread.h"
-#include "engine/flow/microbatch.h"
+
+enum { PLAN_THIRDS = 3 };
+
+/* The least piece of the model that can be placed. */
+struct part {
+    const char *name;  /* "Embedding", "Encoder 0", "Pooler", "Classifier" */
+    const char *third; /* of an encoder layer: "attention", "intermediate", "output"; else NULL */
+    uint64_t weights_bytes;
+    double cost; /* multiply-adds a token, for the share of the work */
+};
 
 /* What is to be planned. Zero and NULL mean "choose". */
 struct plan_wishes {
@@ -24,7 +34,8 @@ struct plan_wishes {
     const char *cpus;   /* the CPUs that the threads may use, "0-3"; must outlive the plan */
     const char *reason; /* why there are so many cores; must outlive the plan */
     uint32_t stages;    /* of the encoder */
-    const char *layers_per_stage; /* "2,2,-1": whole layers, one -1 takes what is left */
+    const char *layers_per_stage; /* "2,2,-1" or "2.3,-1": .3 and .6 are one and two thirds of a
+                                     layer, one -1 takes what is left */
     uint32_t replicas;
     bool no_pipelining;
     uint32_t max_in_flight;
@@ -51,6 +62,7 @@ struct plan {
     uint32_t bottleneck_vg; /* the one with the most work */
     double bottleneck_share;
     uint64_t weights_bytes;
+    bool splits_feed_forward; /* a stage ends after an intermediate third */
 };
 
 /* Left to itself it takes as many stages as there are cores while each has a layer at least, with

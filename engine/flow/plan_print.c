@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { PARTS_TEXT_BYTES = 64 };
+enum { PART_TEXT_BYTES = 48, PARTS_TEXT_BYTES = 2 * PART_TEXT_BYTES + 8 };
 
 /* The virtual graph of a part. */
 static uint32_t part_vg(const struct plan *plan, uint32_t part) {
@@ -15,11 +16,36 @@ static uint32_t part_vg(const struct plan *plan, uint32_t part) {
     return plan->stages[stage].vg;
 }
 
+/* Whether the layer of this part, if it is one, is in one virtual graph; *count is the number of
+ * parts from here on that belong together then. */
+static bool part_is_whole(const struct plan *plan, uint32_t part, uint32_t *count) {
+    const char *name = plan->parts[part].name;
+    uint32_t first = part, end = part + 1;
+    while (first > 0 && strcmp(plan->parts[first - 1].name, name) == 0)
+        first--;
+    while (end < plan->parts_count && strcmp(plan->parts[end].name, name) == 0)
+        end++;
+    *count = 1;
+    if (part_vg(plan, first) != part_vg(plan, end - 1))
+        return false;
+    *count = end - part;
+    return true;
+}
+
+/* "Embedding", "Encoder 2", or "Encoder 2 output" of a layer that is not whole there. */
+static void part_describe(const struct plan *plan, uint32_t part, char *out) {
+    uint32_t count;
+    bool whole = part_is_whole(plan, part, &count);
+    snprintf(out, PART_TEXT_BYTES, "%s%s%s", plan->parts[part].name, whole ? "" : " ",
+             whole ? "" : plan->parts[part].third);
+}
+
 /* "Embedding .. Encoder 2", or the one name. */
 static void parts_describe(const struct plan *plan, const struct plan_stage *stage, char *out) {
-    const char *first = plan->parts[stage->first_part].name;
-    const char *last = plan->parts[stage->first_part + stage->parts_count - 1].name;
-    if (stage->parts_count == 1)
+    char first[PART_TEXT_BYTES], last[PART_TEXT_BYTES];
+    part_describe(plan, stage->first_part, first);
+    part_describe(plan, stage->first_part + stage->parts_count - 1, last);
+    if (strcmp(first, last) == 0)
         snprintf(out, PARTS_TEXT_BYTES, "%s", first);
     else
         snprintf(out, PARTS_TEXT_BYTES, "%s .. %s", first, last);
@@ -31,17 +57,20 @@ static const char *plural(uint32_t count) {
 
 static void text_print(const struct plan *plan, FILE *out) {
     char parts[PARTS_TEXT_BYTES];
-    for (uint32_t i = 0; i < plan->parts_count; i++)
-        fprintf(out, "%s --> VG %u\n", plan->parts[i].name, part_vg(plan, i));
-    fprintf(out, "\n%-9s %3s  %-26s %-8s %12s %7s\n", "stage", "VG", "parts", "CPUs", "weights",
+    for (uint32_t i = 0, count; i < plan->parts_count; i += count) {
+        part_describe(plan, i, parts);
+        part_is_whole(plan, i, &count);
+        fprintf(out, "%s --> VG %u\n", parts, part_vg(plan, i));
+    }
+    fprintf(out, "\n%-9s %3s  %-46s %-8s %12s %7s\n", "stage", "VG", "parts", "CPUs", "weights",
             "work");
     for (uint32_t i = 0; i < plan->stages_count; i++) {
         const struct plan_stage *stage = &plan->stages[i];
         parts_describe(plan, stage, parts);
-        fprintf(out, "%-9s %3u  %-26s %-8s %9.2f MB %5.1f %%\n", stage->name, stage->vg, parts,
+        fprintf(out, "%-9s %3u  %-46s %-8s %9.2f MB %5.1f %%\n", stage->name, stage->vg, parts,
                 plan->cpus, (double)stage->weights_bytes / 1e6, stage->share * 100);
     }
-    fprintf(out, "%-9s %3s  %-26s %-8s %9.2f MB %5.1f %%\n\n", "all", "", "", "",
+    fprintf(out, "%-9s %3s  %-46s %-8s %9.2f MB %5.1f %%\n\n", "all", "", "", "",
             (double)plan->weights_bytes / 1e6, 100.0);
     fprintf(out, "%u replica%s of %u thread%s, %s, %u microbatch%s in flight in each\n",
             plan->replicas, plural(plan->replicas), plan->stages_count, plural(plan->stages_count),
@@ -65,8 +94,10 @@ static void json_print(const struct plan *plan, FILE *out) {
             (unsigned long long)plan->weights_bytes);
     for (uint32_t i = 0; i < plan->parts_count; i++)
         fprintf(out,
-                "%s{\"name\":\"%s\",\"virtual_graph\":%u,\"weights_bytes\":%llu,\"work\":%.6f}",
-                i > 0 ? "," : "", plan->parts[i].name, part_vg(plan, i),
+                "%s{\"name\":\"%s%s%s\",\"virtual_graph\":%u,\"weights_bytes\":%llu,"
+                "\"work\":%.6f}",
+                i > 0 ? "," : "", plan->parts[i].name, plan->parts[i].third ? " " : "",
+                plan->parts[i].third ? plan->parts[i].third : "", part_vg(plan, i),
                 (unsigned long long)plan->parts[i].weights_bytes,
                 whole > 0 ? plan->parts[i].cost / whole : 0.0);
     fprintf(out, "],\"threads\":[");
@@ -74,9 +105,10 @@ static void json_print(const struct plan *plan, FILE *out) {
         const struct plan_stage *stage = &plan->stages[i];
         fprintf(out, "%s{\"name\":\"%s\",\"virtual_graph\":%u,\"parts\":[", i > 0 ? "," : "",
                 stage->name, stage->vg);
-        for (uint32_t part = 0; part < stage->parts_count; part++)
-            fprintf(out, "%s\"%s\"", part > 0 ? "," : "",
-                    plan->parts[stage->first_part + part].name);
+        for (uint32_t p = stage->first_part; p < stage->first_part + stage->parts_count; p++)
+            fprintf(out, "%s\"%s%s%s\"", p > stage->first_part ? "," : "", plan->parts[p].name,
+                    plan->parts[p].third ? " " : "",
+                    plan->parts[p].third ? plan->parts[p].third : "");
         fprintf(out, "],\"cpus\":\"%s\",\"weights_bytes\":%llu,\"work\":%.6f}", plan->cpus,
                 (unsigned long long)stage->weights_bytes, stage->share);
     }

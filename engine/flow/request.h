@@ -19,6 +19,9 @@ struct request {
     const int32_t *ids;      /* [tokens] */
     const uint8_t *type_ids; /* [tokens] */
     uint32_t tokens;
+    const uint32_t
+        *reads; /* [reads_count] tokens that the head reads, ascending; NULL: the first */
+    uint32_t reads_count;
     float *outputs; /* [outputs_width] what the head computed */
 };
 

@@ -56,9 +56,9 @@ static bool microbatch_is_wanted(const struct microbatch *microbatch) {
 static void stage_compute(struct stage *stage, void *scratch, struct microbatch *microbatch) {
     if (!microbatch_is_wanted(microbatch))
         return;
+    const struct pipeline_options *options = &stage->pipeline->options;
     uint64_t start = clock_now_ns();
-    for (uint32_t i = 0; i < stage->parts_count; i++)
-        stage->parts[i].run(stage->parts[i].context, scratch, microbatch);
+    options->run(options->context, stage->first_part, stage->parts_count, scratch, microbatch);
     if (!microbatch_is_warming(microbatch)) {
         stage_count(stage, microbatch);
         return;
@@ -100,7 +100,7 @@ void stage_run(void *context) {
     const struct pipeline_options *options = &stage->pipeline->options;
     struct error err = {.status = STATUS_OK};
     void *scratch = NULL;
-    options->scratch_open(options->context, options->tokens_max, &scratch, &err);
+    options->scratch_open(options->context, options->room.tokens_max, &scratch, &err);
     if (pipeline_stage_ready(stage->pipeline, err.status == STATUS_OK ? NULL : &err))
         stage_loop(stage, scratch);
     options->scratch_close(options->context, scratch);

@@ -30,8 +30,7 @@ struct pipeline;
 struct stage {
     char name[THREAD_NAME_BYTES]; /* "stage 0", "head" */
     uint32_t replica, index;
-    const struct part *parts;
-    uint32_t parts_count;
+    uint32_t first_part, parts_count;
     struct pipeline *pipeline;
     struct queue *upstream;   /* of stage 0: the pool */
     struct queue *downstream; /* of the last stage: the pool */

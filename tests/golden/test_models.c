@@ -38,7 +38,6 @@ struct golden {
     struct model *model;
     const struct model_config *config;
     struct nodes *nodes;
-    const struct part *parts;
     uint32_t parts_count;
     void *scratch;
     struct microbatch *microbatch;
@@ -91,13 +90,17 @@ static void golden_open(const char *name, struct golden *out) {
         nodes_scratch_open(out->nodes, out->reference.tokens, &out->scratch, &err) != STATUS_OK)
         fail_msg("%s: %s", name, err.message);
     out->config = model_get_config(out->model);
-    out->parts = nodes_parts(out->nodes, &out->parts_count);
-    assert_int_equal(out->parts_count, out->config->layers_count + 3);
+    nodes_parts(out->nodes, &out->parts_count);
+    assert_int_equal(out->parts_count, out->config->layers_count * PLAN_THIRDS + 3);
     assert_int_equal(find(&out->reference, "logits")->shape[1], out->config->labels_count);
-    assert_int_equal(microbatch_open(out->reference.tokens, out->reference.rows,
-                                     out->config->hidden_size, out->config->labels_count,
-                                     &out->microbatch),
-                     STATUS_OK);
+    const struct microbatch_room room = {
+        .tokens_max = out->reference.tokens,
+        .rows_max = out->reference.rows,
+        .width = out->config->hidden_size,
+        .intermediate_width = nodes_intermediate_width(out->nodes),
+        .outputs_width = out->config->labels_count,
+    };
+    assert_int_equal(microbatch_open(&room, &out->microbatch), STATUS_OK);
     out->logits = calloc((size_t)out->reference.rows * out->config->labels_count, sizeof(float));
     out->alone = calloc(out->config->layers_count + 1, sizeof *out->alone);
     assert_non_null(out->logits);
@@ -129,13 +132,26 @@ static void pack(struct golden *golden, uint32_t row) {
     const uint32_t length = (uint32_t)reference->starts[row + 1] - start;
     memcpy(m->ids + m->tokens, reference->ids + start, length * sizeof *m->ids);
     memcpy(m->type_ids + m->tokens, reference->type_ids + start, length);
-    m->starts[m->rows] = m->tokens;
+    m->starts[m->rows] = m->reads[m->rows] = m->tokens;
+    m->reads_starts[m->rows] = m->rows;
     m->tokens += length;
     m->starts[++m->rows] = m->tokens;
+    m->reads_starts[m->rows] = m->rows;
 }
 
-static void run(const struct golden *golden, uint32_t part) {
-    golden->parts[part].run(golden->parts[part].context, golden->scratch, golden->microbatch);
+/* The embedding (layer 0) or one encoder layer after it, in one go or third by third. */
+static void run_layer(const struct golden *golden, uint32_t layer, bool apart) {
+    struct microbatch *m = golden->microbatch;
+    const uint32_t first = layer == 0 ? 0 : 1 + (layer - 1) * PLAN_THIRDS;
+    const uint32_t count = layer == 0 ? 1 : PLAN_THIRDS;
+    if (!apart)
+        nodes_run(golden->nodes, first, count, golden->scratch, m);
+    for (uint32_t part = first; apart && part < first + count; part++)
+        nodes_run(golden->nodes, part, 1, golden->scratch, m);
+}
+
+static void run_head(const struct golden *golden) {
+    nodes_run(golden->nodes, golden->parts_count - 2, 2, golden->scratch, golden->microbatch);
 }
 
 /* The error as a share of the tolerance; anything not finite is over any share. */
@@ -157,8 +173,8 @@ static void compare_hidden(struct golden *golden, uint32_t part, uint32_t row) {
         memcpy(&wanted, tensor->data + i * sizeof wanted, sizeof wanted);
         double share = error_share((double)golden->microbatch->hidden[i - start], (double)wanted);
         if (share > 1)
-            fail_msg("%s: after %s, input %u, token %zu, column %zu: %.9g, reference %.9g",
-                     golden->name, golden->parts[part].name, row, (i - start) / width, i % width,
+            fail_msg("%s: after layer %u, input %u, token %zu, column %zu: %.9g, reference %.9g",
+                     golden->name, part, row, (i - start) / width, i % width,
                      (double)golden->microbatch->hidden[i - start], (double)wanted);
         golden->hidden_error = fmax(golden->hidden_error, share);
     }
@@ -185,13 +201,12 @@ static void run_alone(struct golden *golden, uint32_t row) {
     m->rows = m->tokens = 0;
     pack(golden, row);
     for (uint32_t part = 0; part <= layers; part++) {
-        run(golden, part);
+        run_layer(golden, part, false);
         memcpy(golden->alone[part] + start * width, m->hidden, m->tokens * width * sizeof(float));
         if (start + m->tokens <= golden->reference.kept)
             compare_hidden(golden, part, row);
     }
-    run(golden, layers + 1);
-    run(golden, layers + 2);
+    run_head(golden);
     compare_logits(golden, row);
     memcpy(golden->logits + row * labels, m->outputs, labels * sizeof(float));
 }
@@ -207,15 +222,14 @@ static void run_packed(struct golden *golden, const uint32_t *order, bool all_ro
     for (uint32_t b = 0; b < golden->reference.rows; b++)
         pack(golden, order[b]);
     for (uint32_t part = 0; part <= layers; part++) {
-        run(golden, part);
+        run_layer(golden, part, order[0] % 2 == part % 2);
         for (uint32_t b = 0; b < m->rows && (all_rows || part < layers); b++)
             assert_memory_equal(m->hidden + m->starts[b] * width,
                                 golden->alone[part] +
                                     (size_t)golden->reference.starts[order[b]] * width,
                                 (m->starts[b + 1] - m->starts[b]) * width * sizeof(float));
     }
-    run(golden, layers + 1);
-    run(golden, layers + 2);
+    run_head(golden);
     for (uint32_t b = 0; b < m->rows; b++)
         assert_memory_equal((char *)m->outputs + b * logits_bytes,
                             (char *)golden->logits + order[b] * logits_bytes, logits_bytes);

@@ -56,23 +56,11 @@ static void part_delay(const void *scratch) {
         nap_us((seed >> 16) % most);
 }
 
-static void embedding_run(const void *context, void *scratch, struct microbatch *microbatch) {
-    (void)context;
-    part_delay(scratch);
-    for (uint32_t i = 0; i < microbatch->tokens; i++)
-        microbatch->hidden[i] = (float)(microbatch->ids[i] + microbatch->type_ids[i]);
-}
+/* Parts 1..FAKE_LAYER_PARTS mix their number in, the one before and the one after are embedding
+ * and head. */
+enum { FAKE_LAYER_PARTS = FAKE_LAYERS * PLAN_THIRDS, FAKE_PARTS = FAKE_LAYER_PARTS + 2 };
 
-static void layer_run(const void *context, void *scratch, struct microbatch *microbatch) {
-    part_delay(scratch);
-    for (uint32_t i = 0; i < microbatch->tokens; i++)
-        microbatch->hidden[i] =
-            (float)mix((uint32_t)microbatch->hidden[i], *(const uint32_t *)context);
-}
-
-static void head_run(const void *context, void *scratch, struct microbatch *microbatch) {
-    (void)context;
-    part_delay(scratch);
+static void head_run(struct microbatch *microbatch) {
     for (uint32_t row = 0; row < microbatch->rows; row++) {
         uint32_t sum = 0;
         for (uint32_t i = microbatch->starts[row]; i < microbatch->starts[row + 1]; i++)
@@ -81,11 +69,28 @@ static void head_run(const void *context, void *scratch, struct microbatch *micr
     }
 }
 
-static const uint32_t steps[FAKE_LAYERS] = {1, 2, 3, 4};
-static const struct part fake_parts[FAKE_LAYERS + 2] = {
-    {"Embedding", embedding_run, NULL, 1, 1},   {"Encoder 0", layer_run, &steps[0], 1, 10},
-    {"Encoder 1", layer_run, &steps[1], 1, 10}, {"Encoder 2", layer_run, &steps[2], 1, 10},
-    {"Encoder 3", layer_run, &steps[3], 1, 10}, {"Classifier", head_run, NULL, 1, 1},
+static void fake_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
+                     struct microbatch *microbatch) {
+    (void)context;
+    for (uint32_t part = first_part; part < first_part + parts_count; part++) {
+        part_delay(scratch);
+        for (uint32_t i = 0; part == 0 && i < microbatch->tokens; i++)
+            microbatch->hidden[i] = (float)(microbatch->ids[i] + microbatch->type_ids[i]);
+        for (uint32_t i = 0; part > 0 && part <= FAKE_LAYER_PARTS && i < microbatch->tokens; i++)
+            microbatch->hidden[i] = (float)mix((uint32_t)microbatch->hidden[i], part);
+        if (part > FAKE_LAYER_PARTS)
+            head_run(microbatch);
+    }
+}
+
+#define FAKE_LAYER(name)                                                                           \
+    {name, "attention", 1, 4}, {name, "intermediate", 1, 3}, {                                     \
+        name, "output", 1, 3                                                                       \
+    }
+
+static const struct part fake_parts[FAKE_PARTS] = {
+    {"Embedding", NULL, 1, 1}, FAKE_LAYER("Encoder 0"), FAKE_LAYER("Encoder 1"),
+    FAKE_LAYER("Encoder 2"),   FAKE_LAYER("Encoder 3"), {"Classifier", NULL, 1, 1},
 };
 
 /* What the parts make of one request when it is alone. */
@@ -93,8 +98,8 @@ static float request_expect(const struct request *request) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < request->tokens; i++) {
         uint32_t value = (uint32_t)(request->ids[i] + request->type_ids[i]);
-        for (uint32_t layer = 0; layer < FAKE_LAYERS; layer++)
-            value = mix(value, steps[layer]);
+        for (uint32_t part = 1; part <= FAKE_LAYER_PARTS; part++)
+            value = mix(value, part);
         sum = mix(sum, value);
     }
     return (float)sum;
@@ -141,7 +146,7 @@ static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wis
     struct plan_wishes whole = *wishes;
     memset(flow, 0, sizeof *flow);
     whole.parts = fake_parts;
-    whole.parts_count = FAKE_LAYERS + 2;
+    whole.parts_count = FAKE_PARTS;
     whole.layers_count = FAKE_LAYERS;
     whole.cores = 2;
     whole.cpus = "";
@@ -151,15 +156,12 @@ static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wis
         abort();
     const struct pipeline_options options = {
         .plan = &flow->plan,
-        .parts = fake_parts,
-        .tokens_max = FAKE_TOKENS_MAX,
-        .rows_max = 16,
-        .width = 1,
-        .outputs_width = 1,
+        .room = {FAKE_TOKENS_MAX, 16, 1, 0, 1},
         .warm_tokens = 10,
         .sequence_max = 4,
         .scratch_open = scratch_open,
         .scratch_close = scratch_close,
+        .run = fake_run,
         .take = source_take,
         .complete = source_complete,
         .source = flow,

@@ -20,10 +20,11 @@ struct bench {
 };
 
 static void bench_open(struct bench *bench, uint32_t budget, uint32_t parts) {
+    const struct microbatch_room room = {TOKENS_MAX, ROWS_MAX, 1, 0, 1};
     admission_init(&bench->admission, 10000, 16);
     assert_int_equal(batcher_init(&bench->batcher, &bench->admission, 16, ROWS_MAX, budget, parts),
                      STATUS_OK);
-    assert_int_equal(microbatch_open(TOKENS_MAX, ROWS_MAX, 1, 1, &bench->microbatch), STATUS_OK);
+    assert_int_equal(microbatch_open(&room, &bench->microbatch), STATUS_OK);
 }
 
 static void bench_close(struct bench *bench) {

@@ -24,6 +24,7 @@ static const struct plan_wishes plans[] = {
     {.stages = 4, .replicas = 2, .no_pipelining = true},
     {.layers_per_stage = "1,-1", .replicas = 1, .max_in_flight = 1},
     {.layers_per_stage = "1,1,2", .replicas = 1, .max_in_flight = 9},
+    {.layers_per_stage = "0.3,2.6,-1", .replicas = 1},
 };
 enum { PLANS = sizeof plans / sizeof plans[0], CALLS = 150 };
 

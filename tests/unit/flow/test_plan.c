@@ -15,14 +15,19 @@
 enum { LAYERS = 6 };
 
 /* An embedding that costs almost nothing, six equal layers, a small head in two parts. */
+#define LAYER(name)                                                                                \
+    {name, "attention", 40000, 400}, {name, "intermediate", 30000, 300}, {                         \
+        name, "output", 30000, 300                                                                 \
+    }
+
 static const struct part parts[] = {
     {.name = "Embedding", .weights_bytes = 1000000, .cost = 1},
-    {.name = "Encoder 0", .weights_bytes = 100000, .cost = 1000},
-    {.name = "Encoder 1", .weights_bytes = 100000, .cost = 1000},
-    {.name = "Encoder 2", .weights_bytes = 100000, .cost = 1000},
-    {.name = "Encoder 3", .weights_bytes = 100000, .cost = 1000},
-    {.name = "Encoder 4", .weights_bytes = 100000, .cost = 1000},
-    {.name = "Encoder 5", .weights_bytes = 100000, .cost = 1000},
+    LAYER("Encoder 0"),
+    LAYER("Encoder 1"),
+    LAYER("Encoder 2"),
+    LAYER("Encoder 3"),
+    LAYER("Encoder 4"),
+    LAYER("Encoder 5"),
     {.name = "Pooler", .weights_bytes = 5000, .cost = 10},
     {.name = "Classifier", .weights_bytes = 100, .cost = 1},
 };
@@ -62,7 +67,7 @@ static void as_many_stages_as_cores_and_replicas_from_what_is_left(void **state)
     assert_int_equal(plan_make(&wishes, &plan, NULL), STATUS_OK);
     assert_int_equal(plan.replicas, 4);
     assert_int_equal(plan.stages_count, 1);
-    assert_int_equal(plan.stages[0].parts_count, 9);
+    assert_int_equal(plan.stages[0].parts_count, 21);
 }
 
 /* Every part is in exactly one stage, in order; the head is on VG 0 with the embedding. */
@@ -84,7 +89,7 @@ static void plan_check(const struct plan *plan) {
 static void every_part_is_in_one_stage_and_the_heaviest_is_as_light_as_can_be(void **state) {
     (void)state;
     /* Layers of the heaviest virtual graph when six are shared out. */
-    const double heaviest[] = {0, 6, 3, 2, 2, 2, 1};
+    const double heaviest[] = {0, 6, 3, 2, 1.6, 1.4, 1};
     for (uint32_t stages = 1; stages <= LAYERS; stages++) {
         struct plan_wishes wishes = wishes_of(1);
         struct plan plan;
@@ -102,23 +107,27 @@ static void a_heavy_head_moves_layers_away_from_its_graph(void **state) {
     struct plan_wishes wishes = wishes_of(2);
     struct plan plan;
     memcpy(heavy, parts, sizeof parts);
-    heavy[7].cost = 2000;
+    heavy[19].cost = 2000;
     wishes.parts = heavy;
     assert_int_equal(plan_make(&wishes, &plan, NULL), STATUS_OK);
-    assert_int_equal(plan.stages[0].parts_count, 3); /* embedding and two layers */
-    assert_int_equal(plan.stages[1].parts_count, 4);
+    assert_int_equal(plan.stages[0].parts_count, 7); /* embedding and two layers */
+    assert_int_equal(plan.stages[1].parts_count, 12);
 }
 
 static void layers_by_hand_are_obeyed(void **state) {
     (void)state;
     const struct {
         const char *list;
-        uint32_t layers[6], count;
-    } cases[] = {{"2,2,-1", {2, 2, 2}, 3},
-                 {"-1,1", {5, 1}, 2},
-                 {"6", {6}, 1},
-                 {"-1", {6}, 1},
-                 {"1,1,1,1,1,1", {1, 1, 1, 1, 1, 1}, 6}};
+        uint32_t thirds[6], count;
+    } cases[] = {{"2,2,-1", {6, 6, 6}, 3},
+                 {"-1,1", {15, 3}, 2},
+                 {"6", {18}, 1},
+                 {"-1", {18}, 1},
+                 {"2.3,-1", {7, 11}, 2},
+                 {"2.6,-1", {8, 10}, 2},
+                 {"0.3,-1,0.6", {1, 15, 2}, 3},
+                 {"2.3,3.6", {7, 11}, 2},
+                 {"1,1,1,1,1,1", {3, 3, 3, 3, 3, 3}, 6}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct plan_wishes wishes = wishes_of(2);
         struct plan plan;
@@ -126,7 +135,7 @@ static void layers_by_hand_are_obeyed(void **state) {
         assert_int_equal(plan_make(&wishes, &plan, NULL), STATUS_OK);
         assert_int_equal(plan.vgs_count, cases[i].count);
         for (uint32_t s = 0; s < cases[i].count && cases[i].count > 1; s++)
-            assert_int_equal(plan.stages[s].parts_count, cases[i].layers[s] + (s == 0));
+            assert_int_equal(plan.stages[s].parts_count, cases[i].thirds[s] + (s == 0));
         plan_check(&plan);
     }
 }
@@ -139,7 +148,8 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
     } cases[] = {
         {{.layers_per_stage = "2,2"}, "does not share out the model's 6 layers"},
         {{.layers_per_stage = "6,-1"}, "does not share out"},
-        {{.layers_per_stage = "99999999,-1"}, "does not share out"},
+        {{.layers_per_stage = "200,200,-1"}, "does not share out"},
+        {{.layers_per_stage = "99999999,-1"}, "is not a list"},
         {{.layers_per_stage = "-1,-1"}, "more than one -1"},
         {{.layers_per_stage = "0,6"}, "is not a list"},
         {{.layers_per_stage = "-2,8"}, "is not a list"},
@@ -147,7 +157,10 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
         {{.layers_per_stage = "2;4"}, "is not a list"},
         {{.layers_per_stage = "2,,4"}, "is not a list"},
         {{.layers_per_stage = "6,"}, "ends in a comma"},
-        {{.layers_per_stage = "2.3,-1"}, "whole layers"},
+        {{.layers_per_stage = "2.5,-1"}, "is not a list"},
+        {{.layers_per_stage = "2.33,-1"}, "is not a list"},
+        {{.layers_per_stage = "0.0,-1"}, "is not a list"},
+        {{.layers_per_stage = "2.3,3.3"}, "does not share out"},
         {{.layers_per_stage = "3,3", .stages = 3}, "2 entries for 3 stages"},
         {{.stages = 7}, "1 to 6 are allowed"},
         {{.replicas = 65}, "1 to 64 are allowed"},
@@ -196,6 +209,25 @@ static void the_table_names_the_graph_of_every_part(void **state) {
     free(text);
 }
 
+static void a_layer_in_two_graphs_is_named_by_its_thirds(void **state) {
+    (void)state;
+    struct plan_wishes wishes = wishes_of(2);
+    struct plan plan;
+    wishes.layers_per_stage = "2.6,-1";
+    assert_int_equal(plan_make(&wishes, &plan, NULL), STATUS_OK);
+    assert_true(plan.splits_feed_forward);
+    char *text = plan_to_text(&plan);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "Encoder 1 --> VG 0\nEncoder 2 attention --> VG 0\n"
+                                 "Encoder 2 intermediate --> VG 0\n"
+                                 "Encoder 2 output --> VG 1\nEncoder 3 --> VG 1\n"));
+    assert_non_null(strstr(text, "Embedding .. Encoder 2 intermediate "));
+    free(text);
+    wishes.layers_per_stage = "2.3,-1";
+    assert_int_equal(plan_make(&wishes, &plan, NULL), STATUS_OK);
+    assert_false(plan.splits_feed_forward);
+}
+
 static void the_json_form_says_the_same(void **state) {
     (void)state;
     struct plan_wishes wishes = wishes_of(3);
@@ -208,7 +240,7 @@ static void the_json_form_says_the_same(void **state) {
     assert_non_null(json);
     assert_int_equal(json_integer_value(json_object_get(json, "stages")), 3);
     assert_true(json_is_true(json_object_get(json, "pipelining")));
-    assert_int_equal(json_array_size(json_object_get(json, "parts")), 9);
+    assert_int_equal(json_array_size(json_object_get(json, "parts")), 21);
     const json_t *threads = json_object_get(json, "threads");
     assert_int_equal(json_array_size(threads), 4);
     const json_t *head = json_array_get(threads, 3);
@@ -228,6 +260,7 @@ int main(void) {
         cmocka_unit_test(wrong_wishes_are_refused_with_a_reason),
         cmocka_unit_test(without_pipelining_one_microbatch_is_in_flight),
         cmocka_unit_test(the_table_names_the_graph_of_every_part),
+        cmocka_unit_test(a_layer_in_two_graphs_is_named_by_its_thirds),
         cmocka_unit_test(the_json_form_says_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,11 +234,15 @@ static struct fixture fixture_with(struct nodes *nodes) {
     f.m.starts = calloc(TOKENS_MAX + 1, sizeof *f.m.starts);
     f.m.ids = calloc(TOKENS_MAX, sizeof *f.m.ids);
     f.m.type_ids = calloc(TOKENS_MAX, sizeof *f.m.type_ids);
+    f.m.reads = calloc(TOKENS_MAX, sizeof *f.m.reads);
+    f.m.reads_starts = calloc(TOKENS_MAX + 1, sizeof *f.m.reads_starts);
+    f.m.intermediate = floats(TOKENS_MAX * I);
     f.m.hidden = floats(TOKENS_MAX * H);
     f.m.outputs = floats(TOKENS_MAX * K);
     memset(f.m.hidden, 0xFF, TOKENS_MAX * H * sizeof *f.m.hidden); /* NaN: not to be read */
+    memset(f.m.intermediate, 0xFF, TOKENS_MAX * I * sizeof *f.m.intermediate);
     memset(f.m.outputs, 0xFF, TOKENS_MAX * K * sizeof *f.m.outputs);
-    assert_true(f.m.starts && f.m.ids && f.m.type_ids);
+    assert_true(f.m.starts && f.m.ids && f.m.type_ids && f.m.reads && f.m.reads_starts);
     return f;
 }
 
@@ -252,6 +256,9 @@ static struct fixture fixture_make(void) {
 static void fixture_leave(struct fixture *f) {
     free(f->m.outputs);
     free(f->m.hidden);
+    free(f->m.intermediate);
+    free(f->m.reads_starts);
+    free(f->m.reads);
     free(f->m.type_ids);
     free(f->m.ids);
     free(f->m.starts);
@@ -269,15 +276,23 @@ static void text_add(struct microbatch *m, uint32_t seed, uint32_t tokens) {
         m->ids[m->tokens + i] = (int32_t)((seed * 31 + i * i * 7 + i) % V);
         m->type_ids[m->tokens + i] = i * 2 > tokens;
     }
+    m->reads[m->rows] = m->tokens;
     m->tokens += tokens;
     m->starts[++m->rows] = m->tokens;
+    m->reads_starts[m->rows] = m->rows;
+}
+
+/* All parts, `at_once` of them in each run. */
+static void run_in(struct fixture *f, uint32_t at_once) {
+    uint32_t count;
+    nodes_parts(f->nodes, &count);
+    for (uint32_t first = 0; first < count; first += at_once)
+        nodes_run(f->nodes, first, count - first < at_once ? count - first : at_once, f->scratch,
+                  &f->m);
 }
 
 static void run_all(struct fixture *f) {
-    uint32_t count;
-    const struct part *parts = nodes_parts(f->nodes, &count);
-    for (uint32_t p = 0; p < count; p++)
-        parts[p].run(parts[p].context, f->scratch, &f->m);
+    run_in(f, UINT32_MAX / 2);
 }
 
 static void run_alone(struct fixture *f, uint32_t seed, uint32_t tokens) {
@@ -337,6 +352,56 @@ static void the_first_tokens_bytes_do_not_need_the_other_rows(void **state) {
         nodes_set_all_rows(f.nodes, true);
         run_all(&f);
         assert_memory_equal(f.m.outputs, shortcut, f.m.rows * K * sizeof *shortcut);
+    }
+    fixture_free(&f);
+}
+
+static void borders_inside_layers_change_no_byte(void **state) {
+    (void)state;
+    struct fixture f = fixture_make();
+    static float whole[TOKENS_MAX * K];
+    for (int all_rows = 0; all_rows < 2; all_rows++) {
+        nodes_set_all_rows(f.nodes, all_rows);
+        for (uint32_t at_once = 1; at_once <= 8; at_once++) {
+            f.m.rows = f.m.tokens = 0;
+            for (uint32_t b = at_once; f.m.tokens + length_of(b) <= TOKENS_MAX; b++)
+                text_add(&f.m, b, length_of(b));
+            run_all(&f);
+            memcpy(whole, f.m.outputs, f.m.rows * K * sizeof *whole);
+            run_in(&f, at_once);
+            assert_memory_equal(f.m.outputs, whole, f.m.rows * K * sizeof *whole);
+        }
+    }
+    fixture_free(&f);
+}
+
+/* The last layer may be asked for any rows of a text; here the pooler reads the first and the rest
+ * must be what a run of all rows gives. */
+static void any_rows_that_are_read_have_the_bytes_of_all_rows(void **state) {
+    (void)state;
+    struct fixture f = fixture_make();
+    static float every[TOKENS_MAX * H];
+    uint32_t count;
+    nodes_parts(f.nodes, &count);
+    f.m.rows = f.m.tokens = 0;
+    for (uint32_t b = 3; f.m.tokens + length_of(b) <= TOKENS_MAX; b++)
+        text_add(&f.m, b, length_of(b));
+    nodes_set_all_rows(f.nodes, true);
+    nodes_run(f.nodes, 0, count - 2, f.scratch, &f.m);
+    memcpy(every, f.m.hidden, f.m.tokens * H * sizeof *every);
+    uint32_t reads = 0;
+    for (uint32_t b = 0; b < f.m.rows; b++) { /* every third text has none */
+        for (uint32_t i = f.m.starts[b]; b % 3 && i < f.m.starts[b + 1]; i += 1 + b % 4)
+            f.m.reads[reads++] = i;
+        f.m.reads_starts[b + 1] = reads;
+    }
+    nodes_set_all_rows(f.nodes, false);
+    for (uint32_t at_once = 1; at_once <= count - 2; at_once += count - 3) {
+        for (uint32_t first = 0; first < count - 2; first += at_once)
+            nodes_run(f.nodes, first, at_once, f.scratch, &f.m);
+        for (uint32_t r = 0; r < reads; r++)
+            assert_memory_equal(f.m.hidden + f.m.reads[r] * H, every + f.m.reads[r] * H,
+                                H * sizeof *every);
     }
     fixture_free(&f);
 }
@@ -422,8 +487,9 @@ static void a_text_that_is_not_finite_does_not_touch_the_others(void **state) {
 
 static void parts_are_named_in_order_and_weigh_something(void **state) {
     (void)state;
-    static const char *const names[] = {"Embedding", "Encoder 0", "Encoder 1",
-                                        "Encoder 2", "Pooler",    "Classifier"};
+    static const char *const names[] = {"Embedding", "Encoder 0", "Encoder 0", "Encoder 0",
+                                        "Encoder 1", "Encoder 1", "Encoder 1", "Encoder 2",
+                                        "Encoder 2", "Encoder 2", "Pooler",    "Classifier"};
     dropped_bytes = 0;
     struct fixture f = fixture_make();
     uint32_t count;
@@ -433,7 +499,12 @@ static void parts_are_named_in_order_and_weigh_something(void **state) {
         assert_string_equal(parts[p].name, names[p]);
         assert_true(parts[p].weights_bytes > 0 && parts[p].cost > 0);
     }
-    assert_true(parts[1].weights_bytes >= (4 * H * H + 2 * H * I) * sizeof(float));
+    assert_string_equal(parts[1].third, "attention");
+    assert_string_equal(parts[2].third, "intermediate");
+    assert_string_equal(parts[3].third, "output");
+    assert_true(parts[1].weights_bytes >= 4 * H * H * sizeof(float));
+    assert_true(parts[2].weights_bytes >= H * I * sizeof(float));
+    assert_true(parts[3].weights_bytes >= H * I * sizeof(float));
     assert_true(dropped_bytes >= L * (4 * H * H + 2 * H * I) * sizeof(float));
     fixture_free(&f);
 }
@@ -454,6 +525,8 @@ int main(void) {
         cmocka_unit_test(logits_are_exact_at_all_lengths),
         cmocka_unit_test(a_text_has_the_same_bits_alone_and_packed),
         cmocka_unit_test(the_first_tokens_bytes_do_not_need_the_other_rows),
+        cmocka_unit_test(borders_inside_layers_change_no_byte),
+        cmocka_unit_test(any_rows_that_are_read_have_the_bytes_of_all_rows),
         cmocka_unit_test(threads_share_the_parts_and_get_the_same_bytes),
         cmocka_unit_test(many_one_token_texts_fill_a_microbatch),
         cmocka_unit_test(a_text_that_is_not_finite_does_not_touch_the_others),
