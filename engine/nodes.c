@@ -1,96 +1,12 @@
-/* nodes.c: the parts of the model as the flow runs them: packed weights that all replicas share,
- * and functions over a microbatch that work in the stage's scratch. */
+/* nodes.c: opens the model's parts as the flow knows them: weights that are packed once and shared
+ * by all replicas, and the list that plans are made from. */
 #include "engine/nodes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/size.h"
-#include "engine/compute/embedding.h"
-#include "engine/compute/encoder.h"
-#include "engine/compute/head.h"
-
-enum { PART_NAME_BYTES = 32, PARTS_AROUND = 3 /* Embedding, Pooler, Classifier */ };
-
-struct nodes {
-    const struct model *model;
-    struct linear_set *linears;
-    struct embedding embedding;
-    struct encoder_layer *layers; /* [L] */
-    uint32_t layers_count;        /* those that are open */
-    struct pooler pooler;
-    struct linear *classifier;
-    struct part *parts; /* [L * ENCODER_THIRDS + PARTS_AROUND] */
-    char (*names)[PART_NAME_BYTES];
-    uint32_t parts_count;
-    bool all_rows; /* of the last layer */
-    uint32_t hidden_size, intermediate_size;
-};
-
-struct scratch {
-    struct encoder_scratch encoder;
-    float *memory; /* all float arrays of the encoder's in one piece */
-};
-
-static void run_embedding(const struct embedding *embedding, struct scratch *s,
-                          struct microbatch *microbatch) {
-    for (uint32_t b = 0; b < microbatch->rows; b++) {
-        const uint32_t start = microbatch->starts[b], length = microbatch->starts[b + 1] - start;
-        embedding_run(embedding, microbatch->ids + start, microbatch->type_ids + start, length,
-                      s->encoder.rows, microbatch->hidden + (size_t)start * embedding->width);
-    }
-}
-
-/* The last layer computes nothing that the head does not read. */
-static void run_layer(const struct nodes *nodes, uint32_t layer, enum encoder_third first,
-                      enum encoder_third last, struct scratch *s, struct microbatch *microbatch) {
-    struct encoder_batch batch = {
-        .starts = microbatch->starts,
-        .texts = microbatch->rows,
-        .hidden = microbatch->hidden,
-        .intermediate = microbatch->intermediate,
-    };
-    if (layer + 1 == nodes->layers_count && !nodes->all_rows) {
-        batch.reads = microbatch->reads;
-        batch.reads_starts = microbatch->reads_starts;
-    }
-    encoder_layer_run(&nodes->layers[layer], &s->encoder, &batch, first, last);
-}
-
-static void run_head(const struct nodes *nodes, uint32_t part, struct scratch *s,
-                     struct microbatch *microbatch) {
-    if (part == 0)
-        pooler_run(&nodes->pooler, s->encoder.linear, microbatch->starts, microbatch->rows,
-                   s->encoder.rows, microbatch->hidden);
-    else /* the pooler left one row for each text */
-        linear_run(nodes->classifier, s->encoder.linear, microbatch->hidden, microbatch->rows,
-                   microbatch->outputs);
-}
-
-void nodes_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
-               struct microbatch *microbatch) {
-    const struct nodes *nodes = context;
-    const uint32_t thirds = nodes->layers_count * ENCODER_THIRDS, end = first_part + parts_count;
-    for (uint32_t part = first_part; part < end; part++) {
-        if (part == 0) {
-            run_embedding(&nodes->embedding, scratch, microbatch);
-        } else if (part <= thirds) {
-            const uint32_t layer = (part - 1) / ENCODER_THIRDS;
-            const uint32_t layer_end = 1 + (layer + 1) * ENCODER_THIRDS;
-            const uint32_t last = (layer_end < end ? layer_end : end) - 1;
-            run_layer(nodes, layer, (part - 1) % ENCODER_THIRDS, (last - 1) % ENCODER_THIRDS,
-                      scratch, microbatch);
-            part = last;
-        } else {
-            run_head(nodes, part - 1 - thirds, scratch, microbatch);
-        }
-    }
-}
-
-uint32_t nodes_intermediate_width(const struct nodes *nodes) {
-    return nodes->intermediate_size;
-}
+#include "engine/nodes_internal.h"
 
 static void drop_linear(const struct model *model, const struct linear_weights *weights) {
     model_drop_pages(model, &weights->weight);
@@ -220,55 +136,4 @@ const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count) {
 
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows) {
     nodes->all_rows = all_rows;
-}
-
-/* Adds [rows, columns] floats, rounded up to a cache line, to the total; false on overflow. */
-static bool reserve(size_t *total, size_t rows, size_t columns, size_t *offset) {
-    size_t count;
-    *offset = *total;
-    return size_multiply(rows, columns, &count) && size_add(count, 15, &count) &&
-           size_add(*total, count & ~(size_t)15, total);
-}
-
-enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, void **out,
-                               struct error *err) {
-    *out = NULL;
-    const size_t H = nodes->hidden_size;
-    size_t total = 0, qkv, context, up, rows, attention = 0, bytes, attention_floats = 0;
-    if (nodes->layers_count > 0)
-        attention_floats = attention_scratch_floats(&nodes->layers[0].attention, tokens_max);
-    struct scratch *scratch = calloc(1, sizeof *scratch);
-    if (!scratch || !reserve(&total, tokens_max, 3 * H, &qkv) ||
-        !reserve(&total, tokens_max, H, &context) ||
-        !reserve(&total, GEMM_ROWS_MAX, nodes->intermediate_size, &up) ||
-        !reserve(&total, GEMM_ROWS_MAX, H, &rows) ||
-        !reserve(&total, attention_floats, 1, &attention) ||
-        !size_multiply(total, sizeof(float), &bytes) ||
-        !(scratch->memory = aligned_alloc(64, bytes))) {
-        free(scratch);
-        return error_set(err, STATUS_NO_MEMORY, "no memory for a stage of %u tokens", tokens_max);
-    }
-    scratch->encoder = (struct encoder_scratch){
-        .qkv = scratch->memory + qkv,
-        .context = scratch->memory + context,
-        .rows = scratch->memory + rows,
-        .up = scratch->memory + up,
-        .attention = scratch->memory + attention,
-    };
-    enum status status = linear_scratch_open(nodes->linears, &scratch->encoder.linear, err);
-    if (status == STATUS_OK)
-        *out = scratch;
-    else
-        nodes_scratch_close(nodes, scratch);
-    return status;
-}
-
-void nodes_scratch_close(const struct nodes *nodes, void *scratch) {
-    (void)nodes;
-    struct scratch *s = scratch;
-    if (!s)
-        return;
-    linear_scratch_close(s->encoder.linear);
-    free(s->memory);
-    free(s);
 }

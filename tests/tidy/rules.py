@@ -27,8 +27,9 @@ LAYERS = (
     # The two facades that the server sees show nothing of what lies behind them.
     ("engine/engine.h", ["engine/base/*"]),
     ("engine/inspect.h", ["engine/base/*", "engine/engine.h"]),
-    ("engine/nodes.*", ["engine/base/*", "engine/model/*", "engine/compute/*",
-                        "engine/flow/microbatch.h", "engine/flow/plan.h", "engine/nodes.h"]),
+    ("engine/nodes*", ["engine/base/*", "engine/model/*", "engine/compute/*",
+                        "engine/flow/microbatch.h", "engine/flow/plan.h", "engine/nodes.h",
+                        "engine/nodes_internal.h"]),
     # Tells what the products run on.
     ("engine/inspect_machine.c", ["engine/base/*", "engine/inspect.h", "engine/compute/gemm.h"]),
     ("engine/engine_score.c", ["engine/base/*", "engine/engine_internal.h",
