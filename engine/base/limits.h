@@ -47,6 +47,7 @@
 
 /* Text */
 #define LIMIT_TEXT_BYTES             (64ULL << 20) /* one text given to the tokenizer */
+#define LIMIT_DECODED_BYTES          (64ULL << 20) /* the text that ids are decoded to */
 #define LIMIT_LINE_BYTES             (64ULL << 20) /* one line of a file given to a command */
 
 /* Flow */

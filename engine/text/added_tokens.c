@@ -28,6 +28,7 @@ void added_tokens_free(struct added_tokens *added) {
         trie_free(&added->normal.trie);
         vocabulary_free(&added->names);
         free(added->tokens);
+        free(added->special_ids);
         added_tokens_init(added);
     }
 }
@@ -62,6 +63,26 @@ static enum status reserve(struct added_tokens *added) {
     return STATUS_OK;
 }
 
+/* A token that was special once stays so, as in the pinned library. */
+static enum status mark_special(struct added_tokens *added, int32_t id) {
+    uint32_t count = added->special_ids_count, needed = (uint32_t)id + 1;
+    if (needed > count) {
+        uint32_t grown = needed + needed / 2;
+        bool *ids = realloc(added->special_ids, grown * sizeof *ids);
+        if (ids == NULL)
+            return STATUS_NO_MEMORY;
+        memset(ids + count, 0, (grown - count) * sizeof *ids);
+        added->special_ids = ids;
+        added->special_ids_count = grown;
+    }
+    added->special_ids[id] = true;
+    return STATUS_OK;
+}
+
+bool added_tokens_is_special(const struct added_tokens *added, int32_t id) {
+    return id >= 0 && (uint32_t)id < added->special_ids_count && added->special_ids[id];
+}
+
 enum status added_tokens_add(struct added_tokens *added, const struct added_token *token,
                              struct view content, const struct normalizer *normalizer,
                              struct error *err) {
@@ -69,6 +90,8 @@ enum status added_tokens_add(struct added_tokens *added, const struct added_toke
     struct view form = content;
     char *owned = NULL;
     enum status status = reserve(added);
+    if (status == STATUS_OK && token->special)
+        status = mark_special(added, token->id);
     if (status == STATUS_OK && token->normalized)
         status = normal_form(content, normalizer, &owned, &form.bytes);
     if (owned != NULL)

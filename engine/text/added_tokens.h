@@ -36,6 +36,8 @@ struct added_tokens {
     uint32_t count, capacity;
     struct added_set raw, normal;
     struct vocabulary names; /* those that the model's vocabulary does not have */
+    bool *special_ids;       /* [special_ids_count] whether an id is a special token's */
+    uint32_t special_ids_count;
 };
 
 void added_tokens_init(struct added_tokens *added);
@@ -46,6 +48,9 @@ void added_tokens_free(struct added_tokens *added);
 enum status added_tokens_add(struct added_tokens *added, const struct added_token *token,
                              struct view content, const struct normalizer *normalizer,
                              struct error *err);
+
+/* Whether the id is a special added token's. */
+bool added_tokens_is_special(const struct added_tokens *added, int32_t id);
 
 /* A piece of the text: between added tokens (id -1), or one of them. */
 struct added_piece {

@@ -33,6 +33,7 @@ static enum status tokenizer_new(struct tokenizer **out, struct error *err) {
         return error_set(err, STATUS_NO_MEMORY, "no memory for the tokenizer");
     vocabulary_init(&tokenizer->vocabulary);
     added_tokens_init(&tokenizer->added);
+    decoder_init(&tokenizer->decoder);
     return STATUS_OK;
 }
 
@@ -67,7 +68,7 @@ static enum status read_files(struct tokenizer *tokenizer, const char *dir, stru
                              dir);
         status = tokenizer_read_vocab(tokenizer, dir, err);
     }
-    return status == STATUS_OK ? tokenizer_read_max_length(tokenizer, dir, err) : status;
+    return status == STATUS_OK ? tokenizer_read_config(tokenizer, dir, err) : status;
 }
 
 /* Hands the tokenizer out, or closes it after a failure. */
@@ -100,6 +101,7 @@ void tokenizer_close(struct tokenizer *tokenizer) {
     if (tokenizer != NULL) {
         vocabulary_free(&tokenizer->vocabulary);
         added_tokens_free(&tokenizer->added);
+        decoder_free(&tokenizer->decoder);
         free(tokenizer);
     }
 }

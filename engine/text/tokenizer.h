@@ -71,6 +71,19 @@ struct view tokenizer_token(const struct tokenizer *tokenizer, int32_t id);
 /* The id of a token, or -1. */
 int32_t tokenizer_find(const struct tokenizer *tokenizer, struct view token);
 
+/* Turns ids into a text, as the pinned library's `decode` does: ids that no token has are left out,
+ * and special tokens too if asked. *out is NUL-terminated, the caller frees it; *bytes may be NULL.
+ * Any thread. Errors: INPUT_TOO_LONG (over LIMIT_DECODED_BYTES), NO_MEMORY. */
+enum status tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, uint32_t count,
+                             bool skip_special_tokens, char **out, size_t *bytes,
+                             struct error *err);
+
+/* The same as `transformers` (5.24.0) does it: then without blanks before punctuation where
+ * tokenizer_config.json sets clean_up_tokenization_spaces, unless the model is a BPE. */
+enum status tokenizer_decode_clean(const struct tokenizer *tokenizer, const int32_t *ids,
+                                   uint32_t count, bool skip_special_tokens, char **out,
+                                   size_t *bytes, struct error *err);
+
 /* model_max_length of tokenizer_config.json; 0 when absent or too large to mean anything. */
 uint64_t tokenizer_model_max_length(const struct tokenizer *tokenizer);
 

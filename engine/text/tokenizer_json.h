@@ -2,8 +2,8 @@
  *
  * tokenizer_json.c reads the document and its top-level fields and calls, in this order, the
  * readers below: _split.c (normalizer, pre-tokenizer), _model.c (model), _post.c (added tokens,
- * decoder, post-processor, truncation). A new kind of part is one more row of the table that its
- * section has; what has no row is refused by name. */
+ * post-processor, truncation), _decoder.c (decoder). A new kind of part is one more row of the
+ * table that its section has; what has no row is refused by name. */
 #ifndef BERTD_TEXT_TOKENIZER_JSON_H
 #define BERTD_TEXT_TOKENIZER_JSON_H
 

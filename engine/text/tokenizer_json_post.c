@@ -1,5 +1,5 @@
 /* tokenizer_json_post.c: what stands around the model in tokenizer.json: added tokens,
- * post-processor, truncation, decoder. */
+ * post-processor, truncation. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -218,20 +218,4 @@ enum status tokenizer_json_read_truncation(struct tokenizer *tokenizer,
     options->side = (enum tokenizer_side)side;
     options->strategy = (enum tokenizer_strategy)strategy;
     return STATUS_OK;
-}
-
-/* ---- decoder ---- */
-
-/* Decoders turn ids into text, which nothing here asks for; only BERT's is known. */
-static enum status read_wordpiece_decoder(struct tokenizer *tokenizer, struct json_place place,
-                                          int kind) {
-    (void)tokenizer, (void)place, (void)kind;
-    return STATUS_OK;
-}
-
-static const struct part_type DECODERS[] = {{"WordPiece", read_wordpiece_decoder, 0}};
-
-enum status tokenizer_json_read_decoder(struct tokenizer *tokenizer, struct json_place document) {
-    bool found;
-    return tokenizer_json_read_optional(tokenizer, document, "decoder", DECODERS, 1, &found);
 }

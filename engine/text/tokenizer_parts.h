@@ -7,6 +7,7 @@
 
 #include "engine/base/status.h"
 #include "engine/text/added_tokens.h"
+#include "engine/text/decoder.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/pretokenizer.h"
 #include "engine/text/template.h"
@@ -24,6 +25,8 @@ struct tokenizer {
     enum model_kind model_kind;
     struct wordpiece wordpiece;
     struct token_template templates[2]; /* of a single text, of a pair */
+    struct decoder decoder;
+    bool clean_up; /* clean_up_tokenization_spaces of tokenizer_config.json */
     struct tokenizer_options file_options;
     uint64_t model_max_length;
 };
@@ -36,9 +39,9 @@ enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, s
 /* Opens the bytes of a tokenizer.json. Errors: BAD_FILE, UNSUPPORTED, NO_MEMORY. */
 enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct error *err);
 
-/* Reads model_max_length from DIR/tokenizer_config.json, if that is there. */
-enum status tokenizer_read_max_length(struct tokenizer *tokenizer, const char *dir,
-                                      struct error *err);
+/* Reads model_max_length and clean_up_tokenization_spaces from DIR/tokenizer_config.json, if that
+ * is there. The model is read before. */
+enum status tokenizer_read_config(struct tokenizer *tokenizer, const char *dir, struct error *err);
 
 /* Enters an added token as the pinned library does: a token that the vocabulary has keeps that id,
  * another gets the next free one. `id` is what the file says, or -1. Error: BAD_FILE when the

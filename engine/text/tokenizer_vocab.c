@@ -30,21 +30,29 @@ static enum status read_config(const char *dir, const char *name, json_t **out, 
     return file_exists(path) ? json_file_read(path, true, out, err) : STATUS_OK;
 }
 
-enum status tokenizer_read_max_length(struct tokenizer *tokenizer, const char *dir,
-                                      struct error *err) {
-    json_t *config;
-    enum status status = read_config(dir, "tokenizer_config.json", &config, err);
-    if (status != STATUS_OK)
-        return status;
-    const json_t *length = json_object_get(config, "model_max_length");
+static enum status read_max_length(struct tokenizer *tokenizer, struct json_place config) {
+    const json_t *length = json_object_get(config.object, "model_max_length");
     if (length != NULL && !json_is_null(length) &&
         (!json_is_real(length) || json_real_value(length) < 1))
-        status =
-            error_set(err, STATUS_BAD_FILE,
-                      "%s/tokenizer_config.json: model_max_length is not a number above 0", dir);
-    else if (json_is_real(length) && json_real_value(length) < MODEL_MAX_LENGTH_MEANT)
+        return json_field_fault(config, "model_max_length", STATUS_BAD_FILE,
+                                "is not a number above 0");
+    if (json_is_real(length) && json_real_value(length) < MODEL_MAX_LENGTH_MEANT)
         tokenizer->model_max_length = (uint64_t)json_real_value(length);
-    json_decref(config);
+    return STATUS_OK;
+}
+
+enum status tokenizer_read_config(struct tokenizer *tokenizer, const char *dir, struct error *err) {
+    struct json_place config = {NULL, "", err, 0};
+    enum status status = read_config(dir, "tokenizer_config.json", &config.object, err);
+    if (status != STATUS_OK || config.object == NULL)
+        return status;
+    status = read_max_length(tokenizer, config);
+    if (status == STATUS_OK)
+        status =
+            json_field_bool_optional(config, "clean_up_tokenization_spaces", &tokenizer->clean_up);
+    if (status != STATUS_OK)
+        error_prefix(err, "%s/tokenizer_config.json", dir);
+    json_decref(config.object);
     return status;
 }
 
@@ -124,6 +132,10 @@ static enum status read_specials(struct tokenizer *tokenizer, const json_t *conf
     struct view unknown = special_name(config, map, "unk_token", "[UNK]");
     enum status status = wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary.trie,
                                         view_of("##"), unknown, WORD_CHARS_MAX, err);
+    struct decoder_step decoder = {DECODER_WORDPIECE, .pattern = view_of("##"), .flag = true};
+    tokenizer->decoder.present = true;
+    if (status == STATUS_OK)
+        status = decoder_add(&tokenizer->decoder, &decoder);
     return status == STATUS_OK ? tokenizer_add_bert_templates(tokenizer, ids[0], ids[1]) : status;
 }
 

@@ -43,3 +43,18 @@ bool utf8_check(struct view text, size_t *fault) {
     }
     return true;
 }
+
+size_t utf8_subpart(struct view text) {
+    const unsigned char *p = (const unsigned char *)text.data;
+    unsigned char lead = p[0];
+    if (lead < 0xC2 || lead > 0xF4 || text.bytes < 2)
+        return 1;
+    unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (p[1] < low || p[1] > high)
+        return 1;
+    size_t at = 2;
+    while (at < utf8_length(lead) && at < text.bytes && (p[at] & 0xC0) == 0x80)
+        at++;
+    return at;
+}

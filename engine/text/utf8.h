@@ -14,6 +14,10 @@ enum { UTF8_BYTES_MAX = 4 };
  * or values past U+10FFFF. `fault` (NULL is allowed) receives the first wrong byte's position. */
 bool utf8_check(struct view text, size_t *fault);
 
+/* Bytes, at least 1, of what one U+FFFD replaces (Unicode 3.9, maximal subpart) where a text that
+ * is not empty starts with a wrong sequence. */
+size_t utf8_subpart(struct view text);
+
 /* Bytes of the code point that starts with `lead`, in well-formed text. */
 static inline size_t utf8_length(unsigned char lead) {
     return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;

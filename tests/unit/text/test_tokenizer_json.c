@@ -46,7 +46,7 @@ static enum status open_with(enum part part, const char *value, const char *more
         BERT,
         "{\"type\":\"BertPreTokenizer\"}",
         "{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",2],\"cls\":[\"[CLS]\",1]}",
-        "{\"type\":\"WordPiece\"}",
+        "{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true}",
         WORDS,
         "[]",
         "null"};
