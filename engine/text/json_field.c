@@ -117,6 +117,20 @@ enum status json_field_array(struct json_place place, const char *field, json_t 
     return STATUS_OK;
 }
 
+enum status json_field_choice(struct json_place place, const char *field, const char *const *names,
+                              size_t count, size_t *out) {
+    struct view value;
+    enum status status = json_field_view(place, field, &value);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        if (view_equals_c(value, names[i])) {
+            *out = i;
+            return STATUS_OK;
+        }
+    return json_field_fault(place, field, STATUS_UNSUPPORTED, "is not a known value");
+}
+
 enum status json_field_part(struct json_place place, const char *field, json_t **out) {
     json_t *value = json_object_get(place.object, field);
     *out = NULL;

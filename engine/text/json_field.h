@@ -35,6 +35,10 @@ enum status json_field_count(struct json_place place, const char *field, uint64_
 enum status json_field_object(struct json_place place, const char *field, json_t **out);
 enum status json_field_array(struct json_place place, const char *field, json_t **out);
 
+/* A required string that is one of `names`; its index in *out. Errors: BAD_FILE, UNSUPPORTED. */
+enum status json_field_choice(struct json_place place, const char *field, const char *const *names,
+                              size_t count, size_t *out);
+
 /* Optional ones: absent and null leave *out alone. */
 enum status json_field_bool_optional(struct json_place place, const char *field, bool *out);
 

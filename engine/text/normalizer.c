@@ -153,7 +153,7 @@ static void assign_ranges(const struct normal_buffer *before, struct normal_buff
  * are not sorted yet. In `start` of each new one is its change. */
 static enum status append_decomposed(struct normal_buffer *after, uint32_t code, size_t *run) {
     uint32_t parts[UNICODE_DECOMPOSITION_MAX];
-    uint32_t length = unicode_decompose(code, parts);
+    uint32_t length = unicode_decompose(code, false, parts);
     for (uint32_t k = 0; k < length; k++) {
         bool starter = unicode_record(parts[k])->combining == 0;
         enum status status = starter ? sort_run(after, *run) : STATUS_OK;
@@ -220,4 +220,9 @@ enum status normalizer_apply(const struct normalizer *normalizer, struct normal_
     for (uint32_t i = 0; status == STATUS_OK && i < normalizer->steps_count; i++)
         status = APPLY[normalizer->steps[i]](text);
     return status;
+}
+
+bool normalizer_cuts_at_blank(const struct normalizer *normalizer) {
+    (void)normalizer; /* no kind looks across a blank */
+    return true;
 }

@@ -36,6 +36,10 @@ enum status normalizer_add(struct normalizer *normalizer, enum normalizer_kind k
 enum status normalizer_add_bert(struct normalizer *normalizer, bool clean_text,
                                 bool handle_chinese_chars, bool strip_accents, bool lowercase);
 
+/* Whether a text may be cut in front of a U+0020 that stands behind a printable ASCII character,
+ * and both parts be normalised by themselves to the same text, with the blank still there. */
+bool normalizer_cuts_at_blank(const struct normalizer *normalizer);
+
 /* Runs all steps over a text. Linear time. Error: NO_MEMORY. */
 enum status normalizer_apply(const struct normalizer *normalizer, struct normal_text *text);
 

@@ -23,6 +23,7 @@ enum {
 
 struct tokenizer_scratch {
     struct normal_text text;
+    struct pretokenizer_scratch words;
     struct token_list segments[2];
 };
 
@@ -116,6 +117,7 @@ enum status tokenizer_scratch_open(const struct tokenizer *tokenizer,
 void tokenizer_scratch_close(struct tokenizer_scratch *scratch) {
     if (scratch != NULL) {
         normal_text_free(&scratch->text);
+        pretokenizer_scratch_free(&scratch->words);
         token_list_free(&scratch->segments[0]);
         token_list_free(&scratch->segments[1]);
         free(scratch);
@@ -126,6 +128,8 @@ void tokenizer_scratch_close(struct tokenizer_scratch *scratch) {
 static void scratch_trim(struct tokenizer_scratch *scratch) {
     if (scratch->text.now.capacity + scratch->text.next.capacity > SCRATCH_KEPT_MAX)
         normal_text_free(&scratch->text);
+    if (pretokenizer_scratch_capacity(&scratch->words) > SCRATCH_KEPT_MAX)
+        pretokenizer_scratch_free(&scratch->words);
     for (int i = 0; i < 2; i++)
         if (scratch->segments[i].capacity > SCRATCH_KEPT_MAX)
             token_list_free(&scratch->segments[i]);
@@ -184,18 +188,20 @@ static enum status tokenize_word(void *context, const struct normal_char *word, 
 }
 
 /* Bytes [start, end) hold no added token of the raw text: the steps from the normalizer on. */
-static enum status encode_plain(const struct tokenizer *tokenizer, struct normal_text *text,
-                                struct view original, size_t start, size_t end,
-                                struct token_list *tokens) {
+static enum status encode_plain(const struct tokenizer *tokenizer,
+                                struct tokenizer_scratch *scratch, struct view original,
+                                size_t start, size_t end, struct token_list *tokens) {
     struct sink sink = {tokenizer, tokens};
+    struct normal_text *text = &scratch->text;
     enum status status = normal_text_set(text, original, start, end);
     if (status == STATUS_OK)
         status = normalizer_apply(&tokenizer->normalizer, text);
     const struct normal_buffer *now = &text->now;
     if (status != STATUS_OK || tokenizer->added.normal.count == 0)
-        return status != STATUS_OK ? status
-                                   : pretokenizer_apply(&tokenizer->pretokenizer, now->chars,
-                                                        now->count, tokenize_word, &sink);
+        return status != STATUS_OK
+                   ? status
+                   : pretokenizer_apply(&tokenizer->pretokenizer, &scratch->words, now->chars,
+                                        now->count, tokenize_word, &sink);
     struct added_search search = ADDED_SEARCH_START;
     struct added_piece piece;
     while (status == STATUS_OK &&
@@ -203,8 +209,8 @@ static enum status encode_plain(const struct tokenizer *tokenizer, struct normal
         const struct normal_char *chars = now->chars + piece.start;
         size_t count = piece.end - piece.start;
         if (piece.id < 0)
-            status =
-                pretokenizer_apply(&tokenizer->pretokenizer, chars, count, tokenize_word, &sink);
+            status = pretokenizer_apply(&tokenizer->pretokenizer, &scratch->words, chars, count,
+                                        tokenize_word, &sink);
         else
             status = token_list_add(tokens,
                                     (struct token){piece.id, chars[0].start, chars[count - 1].end});
@@ -212,17 +218,24 @@ static enum status encode_plain(const struct tokenizer *tokenizer, struct normal
     return status;
 }
 
-/* Where the chunk that starts at `start` may end. A border in front of an ASCII blank changes
- * nothing: no normalizer looks across it, and every pre-tokenizer drops the blank. Added tokens in
- * the normalised text could reach across, and without a pre-tokenizer the blank matters. */
+/* Where the chunk that starts at `start` may end: at the text's end, or in front of a blank behind
+ * a printable ASCII character, if no step looks across that. Added tokens in the normalised text
+ * could reach across. */
 static size_t chunk_end(const struct tokenizer *tokenizer, struct view text, size_t start,
                         size_t end) {
-    bool may_cut = tokenizer->added.normal.count == 0 && tokenizer->pretokenizer.steps_count > 0;
-    if (!may_cut || end - start <= CHUNK_BYTES)
+    if (end - start <= CHUNK_BYTES || tokenizer->added.normal.count > 0 ||
+        !normalizer_cuts_at_blank(&tokenizer->normalizer) ||
+        !pretokenizer_cuts_at_blank(&tokenizer->pretokenizer))
         return end;
-    size_t from = start + CHUNK_BYTES;
-    const char *blank = memchr(text.data + from, ' ', end - from);
-    return blank == NULL ? end : (size_t)(blank - text.data);
+    for (size_t at = start + CHUNK_BYTES; at < end; at++) {
+        const char *blank = memchr(text.data + at, ' ', end - at);
+        if (blank == NULL)
+            return end;
+        at = (size_t)(blank - text.data);
+        if (blank[-1] > ' ' && blank[-1] < 0x7F)
+            return at;
+    }
+    return end;
 }
 
 static enum status encode_segment(const struct tokenizer *tokenizer,
@@ -247,7 +260,7 @@ static enum status encode_segment(const struct tokenizer *tokenizer,
         }
         for (size_t at = piece.start; status == STATUS_OK && at < piece.end;) {
             size_t end = chunk_end(tokenizer, text, at, piece.end);
-            status = encode_plain(tokenizer, &scratch->text, text, at, end, tokens);
+            status = encode_plain(tokenizer, scratch, text, at, end, tokens);
             at = end;
         }
     }

@@ -173,20 +173,6 @@ enum status tokenizer_json_read_post_processor(struct tokenizer *tokenizer,
 
 /* ---- truncation ---- */
 
-static enum status read_choice(struct json_place place, const char *field, const char *const *names,
-                               size_t count, size_t *out) {
-    struct view value;
-    enum status status = json_field_view(place, field, &value);
-    if (status != STATUS_OK)
-        return status;
-    for (size_t i = 0; i < count; i++)
-        if (view_equals_c(value, names[i])) {
-            *out = i;
-            return STATUS_OK;
-        }
-    return json_field_fault(place, field, STATUS_UNSUPPORTED, "is not a known value");
-}
-
 enum status tokenizer_json_read_truncation(struct tokenizer *tokenizer,
                                            struct json_place document) {
     static const char *const SIDES[] = {"Right", "Left"};
@@ -200,9 +186,9 @@ enum status tokenizer_json_read_truncation(struct tokenizer *tokenizer,
     uint64_t length, stride;
     size_t side = TOKENIZER_RIGHT, strategy;
     if (json_object_get(place.object, "direction") != NULL)
-        status = read_choice(place, "direction", SIDES, 2, &side);
+        status = json_field_choice(place, "direction", SIDES, 2, &side);
     if (status == STATUS_OK)
-        status = read_choice(place, "strategy", STRATEGIES, 3, &strategy);
+        status = json_field_choice(place, "strategy", STRATEGIES, 3, &strategy);
     if (status == STATUS_OK)
         status = json_field_count(place, "max_length", INT64_MAX, &length);
     if (status == STATUS_OK)

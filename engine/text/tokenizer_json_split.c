@@ -2,6 +2,8 @@
 #include <stddef.h>
 
 #include "engine/text/tokenizer_json.h"
+#include "engine/text/unicode.h"
+#include "engine/text/utf8.h"
 
 /* ---- normalizer ---- */
 
@@ -63,8 +65,117 @@ enum status tokenizer_json_read_normalizer(struct tokenizer *tokenizer,
 
 static enum status read_pretokenizer_step(struct tokenizer *tokenizer, struct json_place place,
                                           int kind) {
-    return step_status(place,
-                       pretokenizer_add(&tokenizer->pretokenizer, (enum pretokenizer_kind)kind));
+    const struct pretokenizer_step step = {.kind = (enum pretokenizer_kind)kind};
+    return step_status(place, pretokenizer_add(&tokenizer->pretokenizer, &step));
+}
+
+/* A string of one code point. */
+static enum status read_char(struct json_place place, const char *field, uint32_t *code) {
+    struct view text;
+    enum status status = json_field_view(place, field, &text);
+    if (status != STATUS_OK)
+        return status;
+    if (text.bytes == 0 || text.bytes != utf8_length((unsigned char)text.data[0]))
+        return json_field_fault(place, field, STATUS_BAD_FILE, "is not one character");
+    *code = utf8_decode(text.data);
+    return STATUS_OK;
+}
+
+static enum status read_behavior(struct json_place place, enum split_behavior *behavior) {
+    static const char *const NAMES[SPLIT_BEHAVIORS] = {"Removed", "Isolated", "MergedWithPrevious",
+                                                       "MergedWithNext", "Contiguous"};
+    size_t choice = SPLIT_REMOVED;
+    enum status status = json_field_choice(place, "behavior", NAMES, SPLIT_BEHAVIORS, &choice);
+    *behavior = (enum split_behavior)choice;
+    return status;
+}
+
+static enum status read_byte_level(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
+    bool prefix, trim, regex = true; /* trim_offsets is the post-processor's */
+    enum status status = json_field_bool(place, "add_prefix_space", &prefix);
+    if (status == STATUS_OK)
+        status = json_field_bool(place, "trim_offsets", &trim);
+    if (status == STATUS_OK)
+        status = json_field_bool_optional(place, "use_regex", &regex);
+    return status == STATUS_OK
+               ? step_status(place,
+                             pretokenizer_add_byte_level(&tokenizer->pretokenizer, prefix, regex))
+               : status;
+}
+
+/* Old files say add_prefix_space, new ones prepend_scheme; false goes with "never" only. */
+static enum status read_metaspace(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    static const char *const SCHEMES[] = {"always", "first", "never"};
+    (void)kind;
+    uint32_t replacement;
+    bool prefix = true, split = true;
+    size_t scheme = METASPACE_ALWAYS;
+    enum status status = read_char(place, "replacement", &replacement);
+    if (status == STATUS_OK)
+        status = json_field_bool_optional(place, "add_prefix_space", &prefix);
+    if (status == STATUS_OK)
+        status = json_field_bool_optional(place, "split", &split);
+    if (status == STATUS_OK && json_object_get(place.object, "prepend_scheme") != NULL)
+        status = json_field_choice(place, "prepend_scheme", SCHEMES, 3, &scheme);
+    if (status != STATUS_OK)
+        return status;
+    if (!prefix && scheme != METASPACE_NEVER)
+        return json_field_fault(place, "add_prefix_space", STATUS_BAD_FILE,
+                                "contradicts prepend_scheme, which is not \"never\"");
+    return step_status(place, pretokenizer_add_metaspace(&tokenizer->pretokenizer, replacement,
+                                                         (enum metaspace_scheme)scheme, split));
+}
+
+static enum status read_punctuation(struct tokenizer *tokenizer, struct json_place place,
+                                    int kind) {
+    (void)kind;
+    struct pretokenizer_step step = {
+        .kind = PRETOKENIZER_FLAGS, .behavior = SPLIT_ISOLATED, .flags = UNICODE_PUNCTUATION};
+    enum status status = STATUS_OK;
+    if (json_object_get(place.object, "behavior") != NULL)
+        status = read_behavior(place, &step.behavior);
+    return status == STATUS_OK
+               ? step_status(place, pretokenizer_add(&tokenizer->pretokenizer, &step))
+               : status;
+}
+
+static enum status read_digits(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
+    bool individual;
+    enum status status = json_field_bool(place, "individual_digits", &individual);
+    if (status != STATUS_OK)
+        return status;
+    const struct pretokenizer_step step = {.kind = PRETOKENIZER_FLAGS,
+                                           .behavior =
+                                               individual ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS,
+                                           .flags = UNICODE_NUMERIC};
+    return step_status(place, pretokenizer_add(&tokenizer->pretokenizer, &step));
+}
+
+static enum status read_delimiter(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
+    struct pretokenizer_step step = {.kind = PRETOKENIZER_CHAR, .behavior = SPLIT_REMOVED};
+    enum status status = read_char(place, "delimiter", &step.code);
+    return status == STATUS_OK
+               ? step_status(place, pretokenizer_add(&tokenizer->pretokenizer, &step))
+               : status;
+}
+
+static enum status read_fixed_length(struct tokenizer *tokenizer, struct json_place place,
+                                     int kind) {
+    (void)kind;
+    uint64_t length = 5;
+    enum status status = STATUS_OK;
+    if (json_object_get(place.object, "length") != NULL)
+        status = json_field_count(place, "length", UINT32_MAX, &length);
+    if (status != STATUS_OK)
+        return status;
+    if (length == 0)
+        return json_field_fault(place, "length", STATUS_BAD_FILE, "is 0");
+    const struct pretokenizer_step step = {.kind = PRETOKENIZER_FIXED_LENGTH,
+                                           .length = (size_t)length};
+    return step_status(place, pretokenizer_add(&tokenizer->pretokenizer, &step));
 }
 
 static enum status read_pretokenizers(struct tokenizer *tokenizer, struct json_place place,
@@ -74,6 +185,13 @@ static const struct part_type PRETOKENIZERS[] = {
     {"BertPreTokenizer", read_pretokenizer_step, PRETOKENIZER_BERT},
     {"Whitespace", read_pretokenizer_step, PRETOKENIZER_WHITESPACE},
     {"WhitespaceSplit", read_pretokenizer_step, PRETOKENIZER_WHITESPACE_SPLIT},
+    {"ByteLevel", read_byte_level, 0},
+    {"Metaspace", read_metaspace, 0},
+    {"Punctuation", read_punctuation, 0},
+    {"Digits", read_digits, 0},
+    {"CharDelimiterSplit", read_delimiter, 0},
+    {"UnicodeScripts", read_pretokenizer_step, PRETOKENIZER_SCRIPTS},
+    {"FixedLength", read_fixed_length, 0},
     {"Sequence", read_pretokenizers, 0},
 };
 enum { PRETOKENIZERS_COUNT = sizeof PRETOKENIZERS / sizeof *PRETOKENIZERS };

@@ -165,7 +165,8 @@ enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, s
         status =
             read_flags(tokenizer, (struct json_place){config, "tokenizer_config.json", err, 0});
         if (status == STATUS_OK)
-            status = pretokenizer_add(&tokenizer->pretokenizer, PRETOKENIZER_BERT);
+            status = pretokenizer_add(&tokenizer->pretokenizer,
+                                      &(const struct pretokenizer_step){.kind = PRETOKENIZER_BERT});
         if (status == STATUS_OK)
             status = read_specials(tokenizer, config, map, err);
         if (status != STATUS_OK)

@@ -23,6 +23,11 @@ static inline size_t utf8_length(unsigned char lead) {
     return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
+/* Bytes of a code point. */
+static inline size_t utf8_size(uint32_t code) {
+    return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
 /* The code point at `data`, in well-formed text. */
 static inline uint32_t utf8_decode(const char *data) {
     const unsigned char *p = (const unsigned char *)data;
