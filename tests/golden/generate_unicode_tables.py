@@ -7,8 +7,8 @@
 The pinned library mixes several Unicode ages (categories, decompositions, lowercase, \\w), so no
 published table matches it. Each property below is therefore observed from outside, on the smallest
 text that shows it; grapheme clusters through a character map that makes "b" of every cluster below
-six bytes and of every code point of a longer one. Nothing is taken from Python's own tables but a list of candidates for one
-representative of each combining class, which the library then orders.
+six bytes and of every code point of a longer one. Nothing is taken from Python's own tables but a
+list of candidates for one representative of each combining class, which the library then orders.
 """
 import contextlib
 import os
