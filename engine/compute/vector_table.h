@@ -3,7 +3,6 @@
 #define BERTD_COMPUTE_VECTOR_TABLE_H
 
 #include "engine/compute/vector_attention.h"
-#include "engine/compute/vector_logits.h"
 #include "engine/compute/vector_rows.h"
 
 static const struct kernels table = {
@@ -12,7 +11,6 @@ static const struct kernels table = {
     .add = add,
     .activate = activate,
     .norm = norm,
-    .logits = logits,
     .attend = attend,
     .attend_scratch = attend_scratch,
 };

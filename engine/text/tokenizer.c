@@ -25,6 +25,7 @@ struct tokenizer_scratch {
     struct normal_text text;
     struct pretokenizer_scratch words;
     struct token_list segments[2];
+    struct token_model_scratch model;
 };
 
 static enum status tokenizer_new(struct tokenizer **out, struct error *err) {
@@ -100,6 +101,7 @@ enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct
 
 void tokenizer_close(struct tokenizer *tokenizer) {
     if (tokenizer != NULL) {
+        token_model_free(&tokenizer->model);
         vocabulary_free(&tokenizer->vocabulary);
         added_tokens_free(&tokenizer->added);
         decoder_free(&tokenizer->decoder);
@@ -118,6 +120,7 @@ void tokenizer_scratch_close(struct tokenizer_scratch *scratch) {
     if (scratch != NULL) {
         normal_text_free(&scratch->text);
         pretokenizer_scratch_free(&scratch->words);
+        token_model_scratch_free(&scratch->model);
         token_list_free(&scratch->segments[0]);
         token_list_free(&scratch->segments[1]);
         free(scratch);
@@ -130,6 +133,7 @@ static void scratch_trim(struct tokenizer_scratch *scratch) {
         normal_text_free(&scratch->text);
     if (pretokenizer_scratch_capacity(&scratch->words) > SCRATCH_KEPT_MAX)
         pretokenizer_scratch_free(&scratch->words);
+    token_model_scratch_trim(&scratch->model, SCRATCH_KEPT_MAX);
     for (int i = 0; i < 2; i++)
         if (scratch->segments[i].capacity > SCRATCH_KEPT_MAX)
             token_list_free(&scratch->segments[i]);
@@ -175,23 +179,23 @@ enum status tokenizer_add_bert_templates(struct tokenizer *tokenizer, int32_t cl
 /* What a word needs on its way to the list of tokens. */
 struct sink {
     const struct tokenizer *tokenizer;
+    struct token_model_scratch *scratch;
     struct token_list *tokens;
+    struct error *err;
 };
 
 static enum status tokenize_word(void *context, const struct normal_char *word, size_t count) {
     struct sink *sink = context;
-    switch (sink->tokenizer->model_kind) {
-    case MODEL_WORDPIECE:
-        return wordpiece_tokenize(&sink->tokenizer->wordpiece, word, count, sink->tokens);
-    }
-    return STATUS_INTERNAL;
+    return token_model_tokenize(&sink->tokenizer->model, sink->scratch, word, count, sink->tokens,
+                                sink->err);
 }
 
 /* Bytes [start, end) hold no added token of the raw text: the steps from the normalizer on. */
 static enum status encode_plain(const struct tokenizer *tokenizer,
                                 struct tokenizer_scratch *scratch, struct view original,
-                                size_t start, size_t end, struct token_list *tokens) {
-    struct sink sink = {tokenizer, tokens};
+                                size_t start, size_t end, struct token_list *tokens,
+                                struct error *err) {
+    struct sink sink = {tokenizer, &scratch->model, tokens, err};
     struct normal_text *text = &scratch->text;
     enum status status = normal_text_set(text, original, start, end);
     if (status == STATUS_OK)
@@ -260,11 +264,11 @@ static enum status encode_segment(const struct tokenizer *tokenizer,
         }
         for (size_t at = piece.start; status == STATUS_OK && at < piece.end;) {
             size_t end = chunk_end(tokenizer, text, at, piece.end);
-            status = encode_plain(tokenizer, scratch, text, at, end, tokens);
+            status = encode_plain(tokenizer, scratch, text, at, end, tokens, err);
             at = end;
         }
     }
-    return status == STATUS_OK ? status : error_set(err, status, "no memory for the text");
+    return status == STATUS_NO_MEMORY ? error_set(err, status, "no memory for the text") : status;
 }
 
 /* Cuts both segments to the limit and lays them into the template. */

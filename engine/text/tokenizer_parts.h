@@ -11,19 +11,16 @@
 #include "engine/text/normalizer.h"
 #include "engine/text/pretokenizer.h"
 #include "engine/text/template.h"
+#include "engine/text/token_model.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/vocabulary.h"
-#include "engine/text/wordpiece.h"
-
-enum model_kind { MODEL_WORDPIECE };
 
 struct tokenizer {
     struct vocabulary vocabulary; /* the model's tokens */
     struct added_tokens added;
     struct normalizer normalizer;
     struct pretokenizer pretokenizer;
-    enum model_kind model_kind;
-    struct wordpiece wordpiece;
+    struct token_model model;
     struct token_template templates[2]; /* of a single text, of a pair */
     struct decoder decoder;
     bool clean_up; /* clean_up_tokenization_spaces of tokenizer_config.json */

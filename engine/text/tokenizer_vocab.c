@@ -130,7 +130,7 @@ static enum status read_specials(struct tokenizer *tokenizer, const json_t *conf
             return status;
     }
     struct view unknown = special_name(config, map, "unk_token", "[UNK]");
-    enum status status = wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary.trie,
+    enum status status = wordpiece_init(&tokenizer->model.wordpiece, &tokenizer->vocabulary.trie,
                                         view_of("##"), unknown, WORD_CHARS_MAX, err);
     struct decoder_step decoder = {DECODER_WORDPIECE, .pattern = view_of("##"), .flag = true};
     tokenizer->decoder.present = true;
@@ -172,7 +172,7 @@ enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, s
         if (status != STATUS_OK)
             error_prefix(err, "%s", dir);
     }
-    tokenizer->model_kind = MODEL_WORDPIECE;
+    tokenizer->model.kind = TOKEN_MODEL_WORDPIECE;
     tokenizer->file_options.add_special_tokens = true;
     json_decref(map);
     json_decref(config);

@@ -59,8 +59,9 @@ static enum status store(struct vocabulary *vocabulary, struct view token, uint3
     return STATUS_OK;
 }
 
-enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token, int64_t id,
-                               struct error *err) {
+/* Enters the token by a free id; a token that was there is found by it from now on. */
+static enum status enter(struct vocabulary *vocabulary, struct view token, int64_t id,
+                         struct error *err) {
     if (token.bytes > LIMIT_TOKEN_BYTES)
         return error_set(err, STATUS_BAD_FILE, "token \"%.*s...\" has %zu bytes, the limit is %u",
                          view_shown(token), token.data, token.bytes, LIMIT_TOKEN_BYTES);
@@ -72,7 +73,6 @@ enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token,
         return error_set(err, STATUS_BAD_FILE, "tokens \"%.*s\" and \"%.*s\" have one id, %lld",
                          view_shown(taken), taken.data, view_shown(token), token.data,
                          (long long)id);
-    int32_t before = vocabulary_find(vocabulary, token);
     enum status status = reserve_id(vocabulary, (uint32_t)id);
     if (status == STATUS_OK)
         status = trie_insert(&vocabulary->trie, token, (int32_t)id);
@@ -81,9 +81,20 @@ enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token,
     if (status != STATUS_OK)
         return error_set(err, status, "token \"%.*s\": the vocabulary is too large",
                          view_shown(token), token.data);
-    if (before >= 0)
-        vocabulary->spans[before].start = ABSENT;
     return STATUS_OK;
+}
+
+enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token, int64_t id,
+                               struct error *err) {
+    int32_t before = vocabulary_find(vocabulary, token);
+    enum status status = enter(vocabulary, token, id, err);
+    if (status == STATUS_OK && before >= 0)
+        vocabulary->spans[before].start = ABSENT;
+    return status;
+}
+
+enum status vocabulary_append(struct vocabulary *vocabulary, struct view token, struct error *err) {
+    return enter(vocabulary, token, vocabulary->ids_count, err);
 }
 
 enum status vocabulary_add(struct vocabulary *vocabulary, struct view token, int64_t id,
@@ -91,7 +102,7 @@ enum status vocabulary_add(struct vocabulary *vocabulary, struct view token, int
     if (vocabulary_find(vocabulary, token) >= 0)
         return error_set(err, STATUS_BAD_FILE, "token \"%.*s\" appears twice", view_shown(token),
                          token.data);
-    return vocabulary_replace(vocabulary, token, id, err);
+    return enter(vocabulary, token, id, err);
 }
 
 int32_t vocabulary_find(const struct vocabulary *vocabulary, struct view token) {

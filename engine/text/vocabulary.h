@@ -34,6 +34,10 @@ enum status vocabulary_add(struct vocabulary *vocabulary, struct view token, int
 enum status vocabulary_replace(struct vocabulary *vocabulary, struct view token, int64_t id,
                                struct error *err);
 
+/* Enters a token with the next id. One that was there keeps its name by the old id, but is found by
+ * the new one. Errors: as vocabulary_replace(). */
+enum status vocabulary_append(struct vocabulary *vocabulary, struct view token, struct error *err);
+
 /* The id of a token, or -1; the token of an id, or an empty view with NULL data. */
 int32_t vocabulary_find(const struct vocabulary *vocabulary, struct view token);
 struct view vocabulary_token(const struct vocabulary *vocabulary, int64_t id);

@@ -1,7 +1,7 @@
 /* wordpiece.c: the longest match is found by one walk down the trie from each piece's start. */
 #include "engine/text/wordpiece.h"
 
-#include "engine/text/utf8.h"
+#include "engine/text/word_trie.h"
 
 enum status wordpiece_init(struct wordpiece *wordpiece, const struct trie *trie, struct view prefix,
                            struct view unknown, uint64_t word_chars_max, struct error *err) {
@@ -20,9 +20,7 @@ static size_t longest_match(const struct trie *trie, uint32_t node, const struct
                             size_t count, int32_t *id) {
     size_t best = 0;
     for (size_t i = 0; i < count && node != TRIE_NONE; i++) {
-        char bytes[UTF8_BYTES_MAX];
-        size_t length = utf8_encode(word[i].code, bytes);
-        node = trie_walk(trie, node, (struct view){bytes, length});
+        node = trie_step_code(trie, node, word[i].code);
         if (node != TRIE_NONE && trie->values[node] >= 0) {
             best = i + 1;
             *id = trie->values[node];

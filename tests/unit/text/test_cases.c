@@ -1,4 +1,4 @@
-/* test_cases.c: the tokenizer on every WordPiece case of tests/golden/cases (values of the pinned
+/* test_cases.c: the tokenizer on the cases of tests/golden/cases (values of the pinned
  * library), each in its own directory with a tokenizer.json. */
 #include "tests/unit/text/fixtures.h"
 
