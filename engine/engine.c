@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "engine/engine_internal.h"
 
 /* Below the least automatic budget the packed rows fill the products' blocks of 64 rows badly: 64
@@ -25,6 +26,11 @@ static void scratch_close(const void *nodes, void *scratch) {
 
 static bool source_take(void *engine, struct microbatch *microbatch) {
     return batcher_take(&((struct engine *)engine)->batcher, microbatch);
+}
+
+static uint32_t source_waiting(void *engine) {
+    uint64_t tokens = atomic_load(&((struct engine *)engine)->admission.queue_tokens);
+    return tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX;
 }
 
 static void info_set(struct engine *engine, const struct engine_options *options) {
@@ -117,7 +123,9 @@ static enum status pipeline_start(struct engine *engine, uint32_t tokens_max, st
         .run = nodes_run,
         .take = source_take,
         .complete = engine_complete,
+        .waiting = source_waiting,
         .source = engine,
+        .trace = engine->trace,
     };
     return pipeline_open(&options, &engine->pipeline, err);
 }
@@ -185,9 +193,17 @@ static enum status threads_start(struct engine *engine, const struct engine_opti
         turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->texts) != STATUS_OK ||
         turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->long_texts) != STATUS_OK)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the queues");
+    const uint64_t timeout_ms =
+        options->stage_timeout_ms > 0 ? options->stage_timeout_ms : LIMIT_STAGE_TIMEOUT_MS;
     enum status status = deadlines_open(LIMIT_CALLS, &engine->deadlines, err);
+    if (status == STATUS_OK && options->trace_path)
+        status = trace_open(options->trace_path, engine->plan.replicas, engine->plan.stages_count,
+                            &engine->trace, err);
     if (status == STATUS_OK)
         status = pipeline_start(engine, tokens_max, err);
+    if (status == STATUS_OK)
+        status = watchdog_open(engine->pipeline, engine->deadlines, &engine->admission,
+                               timeout_ms * NS_PER_MS, &engine->watchdog, err);
     if (status != STATUS_OK)
         return status;
     limits_choose(engine, options);
@@ -218,7 +234,7 @@ void engine_drain(struct engine *engine) {
 }
 
 void engine_close(struct engine *engine) {
-    struct error draining;
+    struct error draining, failed;
     if (!engine)
         return;
     error_set(&draining, STATUS_DRAINING, "the server stopped before the answer was ready");
@@ -229,7 +245,15 @@ void engine_close(struct engine *engine) {
     engine_tokenizers_stop(engine);
     if (engine->batcher.turns)
         batcher_close(&engine->batcher);
+    const char *stuck = engine->watchdog ? watchdog_get_stuck(engine->watchdog) : NULL;
+    if (stuck) {
+        log_write(LOG_ERROR, "%s: ending without it", stuck);
+        return;
+    }
+    watchdog_close(engine->watchdog);
     pipeline_close(engine->pipeline);
+    if (trace_close(engine->trace, &failed) != STATUS_OK)
+        log_write(LOG_ERROR, "%s", failed.message);
     deadlines_close(engine->deadlines);
     batcher_free(&engine->batcher);
     turns_free(engine->long_texts);

@@ -38,6 +38,8 @@ struct engine_options {
     uint64_t queue_tokens_max;  /* 0: half a second of measured work */
     uint32_t call_tokens_max;   /* by exact count; 0: LIMIT_CALL_TOKENS */
     uint32_t tokenizer_threads; /* 0: chosen */
+    uint32_t stage_timeout_ms;  /* 0: LIMIT_STAGE_TIMEOUT_MS; a stage without progress is stuck */
+    const char *trace_path;     /* NULL: none; written by engine_close() for Perfetto */
 };
 
 /* Opens the model, builds the plan, packs the weights, starts the threads and runs one forward
@@ -50,7 +52,8 @@ enum status engine_open(const struct engine_options *options, struct engine **ou
 void engine_drain(struct engine *engine);
 
 /* Answers every call that is left with DRAINING, joins all threads and frees all. Calls that the
- * caller still holds stay readable until released. NULL is allowed. */
+ * caller still holds stay readable until released. With a stuck stage, whose thread cannot be
+ * joined, the engine stays in memory as it is. NULL is allowed. */
 void engine_close(struct engine *engine);
 
 /* One input: either a text, or a text and its pair, or token ids used as given. */

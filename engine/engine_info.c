@@ -20,6 +20,7 @@ void engine_get_statistics(struct engine *engine, struct engine_statistics *out)
         .truncated = atomic_load(&engine->truncated),
         .queue_tokens = atomic_load(&engine->admission.queue_tokens),
         .calls_in_flight = atomic_load(&engine->admission.calls_in_flight),
+        .stuck_stage = watchdog_get_stuck(engine->watchdog),
         .drain_tokens_per_second = rate_get(&engine->rate),
         .microbatch_tokens = &engine->batcher.microbatch_tokens,
         .microbatch_inputs = &engine->batcher.microbatch_inputs,

@@ -16,7 +16,9 @@
 #include "engine/flow/pipeline.h"
 #include "engine/flow/plan.h"
 #include "engine/flow/rate.h"
+#include "engine/flow/trace.h"
 #include "engine/flow/turns.h"
+#include "engine/flow/watchdog.h"
 #include "engine/model/model.h"
 #include "engine/nodes.h"
 #include "engine/text/tokenizer.h"
@@ -60,6 +62,8 @@ struct engine {
     struct turns *texts, *long_texts;
     struct batcher batcher;
     struct pipeline *pipeline;
+    struct watchdog *watchdog;
+    struct trace *trace; /* or NULL */
     struct rate rate;
     struct tokenizer_worker *workers;
     uint32_t workers_count;

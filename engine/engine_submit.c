@@ -234,6 +234,8 @@ static enum status admission_refuse(const struct engine *engine, enum status sta
                                     struct error *err) {
     if (status == STATUS_DRAINING)
         return error_set(err, status, "the server finishes what it has and takes nothing new");
+    if (status == STATUS_STAGE_STUCK)
+        return error_set(err, status, "%s", status_meaning(status));
     return error_set(err, status,
                      "the queue is full: %llu tokens are reserved, new calls are taken below %llu",
                      (unsigned long long)atomic_load(&engine->admission.queue_tokens),

@@ -49,6 +49,7 @@ void nodes_run(const void *context, uint32_t first_part, uint32_t parts_count, v
     const struct nodes *nodes = context;
     const uint32_t thirds = nodes->layers_count * ENCODER_THIRDS, end = first_part + parts_count;
     for (uint32_t part = first_part; part < end; part++) {
+        atomic_fetch_add_explicit(&microbatch->parts_done, 1, memory_order_relaxed);
         if (part == 0) {
             run_embedding(&nodes->embedding, scratch, microbatch);
         } else if (part <= thirds) {

@@ -52,6 +52,34 @@ static void write_model_details(const struct engine *engine, const struct engine
     json_put_raw(out, engine_plan_json(engine));
 }
 
+/* How busy each stage was since the start, as shares of that time. */
+static void write_stages(struct engine *engine, struct json_writer *out) {
+    struct stage_statistics stage;
+    json_put_key(out, "stages");
+    json_put_begin_array(out);
+    for (uint32_t i = 0; engine_get_stage(engine, i, &stage); i++) {
+        const uint64_t all = stage.busy_ns + stage.starved_ns + stage.blocked_ns;
+        const double scale = all > 0 ? 1.0 / (double)all : 0;
+        json_put_begin_object(out);
+        json_put_key(out, "name");
+        json_put_string(out, stage.name);
+        json_put_key(out, "replica");
+        json_put_unsigned(out, stage.replica);
+        json_put_key(out, "busy");
+        json_put_float(out, (float)((double)stage.busy_ns * scale));
+        json_put_key(out, "starved");
+        json_put_float(out, (float)((double)stage.starved_ns * scale));
+        json_put_key(out, "blocked");
+        json_put_float(out, (float)((double)stage.blocked_ns * scale));
+        json_put_key(out, "microbatches");
+        json_put_unsigned(out, stage.microbatches);
+        json_put_key(out, "tokens");
+        json_put_unsigned(out, stage.tokens);
+        json_put_end_object(out);
+    }
+    json_put_end_array(out);
+}
+
 static void put_limit(struct json_writer *out, const char *name, uint64_t value) {
     json_put_key(out, name);
     json_put_unsigned(out, value);
@@ -112,6 +140,7 @@ void api_info(struct exchange *exchange) {
         json_put_begin_object(out);
         write_model_fields(server, info, out);
         write_model_details(engine, info, out);
+        write_stages(engine, out);
         json_put_end_object(out);
     }
     json_put_end_array(out);

@@ -53,6 +53,7 @@ static const struct option options[] = {
     OPTION_ROW_DTYPE(struct settings, engine),
     OPTION_ROWS_PLAN(struct settings, engine),
     OPTION_ROWS_FLOW(struct settings, engine),
+    OPTION_ROWS_WATCH(struct settings, engine),
 };
 
 static int run(int argc, char **argv);

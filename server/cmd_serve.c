@@ -38,6 +38,7 @@ static const struct option options[] = {
     OPTION_ROW_DTYPE(struct settings, engine),
     OPTION_ROWS_PLAN(struct settings, engine),
     OPTION_ROWS_FLOW(struct settings, engine),
+    OPTION_ROWS_WATCH(struct settings, engine),
     {.name = "max-queue-tokens", .kind = OPTION_COUNT, FIELD(max_queue_tokens), .min = 1,
      .max = 1ULL << 40, .word = "auto", .fallback = "auto",
      .help = "tokens that may wait, then 429; auto: half a second of measured work"},
@@ -72,8 +73,8 @@ static const struct option options[] = {
 /* As flags these are unknown like any other name; as variables they would go unnoticed, and a
  * server must not start without the API key that it was given. */
 static const char *const later_names[] = {
-    "virtual-graphs", "stage-threads", "pin",      "decoder-chunks", "stage-timeout", "api-key",
-    "api-key-file",   "cors-origin",   "tls-cert", "tls-key",        "admin-port",    NULL,
+    "virtual-graphs", "stage-threads", "pin",     "decoder-chunks", "api-key", "api-key-file",
+    "cors-origin",    "tls-cert",      "tls-key", "admin-port",     NULL,
 };
 
 static int run(int argc, char **argv);

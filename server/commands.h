@@ -21,6 +21,8 @@ struct engine_settings {
     const char *model; /* as given, or NULL for the demo model; see model_source.h */
     uint32_t dtype;    /* index into DTYPE_CHOICES */
     uint64_t stages, replicas, max_in_flight, microbatch_tokens, tokenizer_threads; /* 0: auto */
+    uint64_t stage_timeout_ms;
+    const char *trace;
     const char *layers_per_stage;
     bool no_pipelining;
 };
@@ -64,6 +66,15 @@ struct engine_settings {
                     "token budget of a microbatch"),                                               \
     OPTION_ROW_AUTO(type, field.tokenizer_threads, "tokenizer-threads", LIMIT_TOKENIZER_THREADS,   \
                     "threads that turn texts into token ids")
+
+/* Of commands that run long enough to be watched. */
+#define OPTION_ROWS_WATCH(type, field)                                                             \
+    {.name = "stage-timeout", .kind = OPTION_TIME, .offset = offsetof(type, field.stage_timeout_ms),\
+     .min = 10, .max = 24 * 3600 * 1000, .fallback = "30s", .environment = true,                   \
+     .help = "a stage that finishes no part of the model for so long is stuck"},                   \
+    {.name = "trace", .kind = OPTION_STRING, .offset = offsetof(type, field.trace),                \
+     .value_name = "FILE", .environment = true,                                                    \
+     .help = "write what each stage did at the end, for Perfetto"}
 
 #define OPTION_ROW_TRUNCATE(type, field)                                                           \
     {.name = "truncate", .kind = OPTION_SWITCH, .offset = offsetof(type, field),                   \

@@ -34,6 +34,8 @@ void engine_start_options(const struct engine_settings *settings, const struct m
                  .max_in_flight = (uint32_t)settings->max_in_flight},
         .microbatch_tokens = (uint32_t)settings->microbatch_tokens,
         .tokenizer_threads = (uint32_t)settings->tokenizer_threads,
+        .stage_timeout_ms = (uint32_t)settings->stage_timeout_ms,
+        .trace_path = settings->trace,
     };
 }
 

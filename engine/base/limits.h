@@ -14,6 +14,7 @@
 #define LIMIT_IDLE_TIMEOUT_MS        75000u         /* --idle-timeout */
 #define LIMIT_CALL_TIMEOUT_MS        30000u         /* --timeout */
 #define LIMIT_DRAIN_TIMEOUT_MS       30000u         /* --drain-timeout */
+#define LIMIT_STAGE_TIMEOUT_MS       30000u         /* --stage-timeout, for one part of the model */
 
 /* HTTP and JSON */
 #define LIMIT_HEADER_BYTES           (32u << 10)   /* one request's headers together */

@@ -19,6 +19,8 @@ static enum status call_count(struct admission *admission) {
     pthread_mutex_lock(&admission->lock);
     if (atomic_load(&admission->draining))
         status = STATUS_DRAINING;
+    else if (atomic_load(&admission->stuck))
+        status = STATUS_STAGE_STUCK;
     else if (admission->calls_open >= admission->calls_max)
         status = STATUS_QUEUE_FULL;
     else

@@ -20,6 +20,7 @@ struct admission {
     atomic_uint calls_in_flight; /* admitted and not yet answered */
     uint32_t calls_max;
     atomic_bool draining;
+    atomic_bool stuck; /* no replica makes progress: the watchdog's word */
 
     /* Calls whose `done` has not returned: until then the engine must stay. */
     pthread_mutex_t lock;
@@ -30,7 +31,8 @@ struct admission {
 void admission_init(struct admission *admission, uint64_t queue_tokens_max, uint32_t calls_max);
 void admission_free(struct admission *admission);
 
-/* Lets a call in with `tokens`, which are then *reserved. Errors: QUEUE_FULL, DRAINING. */
+/* Lets a call in with `tokens`, which are then *reserved. Errors: QUEUE_FULL, DRAINING,
+ * STAGE_STUCK. */
 enum status admission_enter(struct admission *admission, uint64_t tokens,
                             _Atomic uint64_t *reserved);
 

@@ -62,6 +62,7 @@ enum status call_open(const struct call_needs *needs, struct call **out) {
     call_lay_out(&layout, needs, call, &floats);
     atomic_init(&call->references, 2);
     call->inputs_count = needs->inputs_count;
+    call->requests_max = needs->requests_max;
     call->tokens_room = needs->tokens_room;
     call->heap_index = CALL_UNLISTED;
     call->deadline_ns = UINT64_MAX;

@@ -33,9 +33,10 @@ struct call {
     struct input *inputs; /* [inputs_count] */
     uint32_t inputs_count;
     struct request *requests; /* [requests_max] of all inputs */
-    char *texts;              /* room for all texts, filled by who opens the call */
-    int32_t *given_ids;       /* room for all token ids given by the client */
-    void *settings;           /* what the owner keeps with the call */
+    uint64_t requests_max;
+    char *texts;        /* room for all texts, filled by who opens the call */
+    int32_t *given_ids; /* room for all token ids given by the client */
+    void *settings;     /* what the owner keeps with the call */
 
     /* The sequences of all requests: each takes its share with call_take_tokens(). */
     int32_t *ids;

@@ -137,16 +137,25 @@ void deadlines_remove(struct deadlines *deadlines, struct call *call) {
     pthread_mutex_unlock(&deadlines->lock);
 }
 
-void deadlines_answer_all(struct deadlines *deadlines, const struct error *outcome) {
+void deadlines_answer_if(struct deadlines *deadlines,
+                         bool (*wanted)(const struct call *call, const void *context),
+                         const void *context, const struct error *outcome) {
     pthread_mutex_lock(&deadlines->lock);
-    while (deadlines->count > 0) {
-        struct call *call = deadlines->heap[deadlines->count - 1];
+    for (uint32_t left = deadlines->count; left > 0;) {
+        struct call *call = deadlines->heap[--left];
+        if (wanted && !wanted(call, context))
+            continue;
         call_retain(call);
-        heap_take(deadlines, deadlines->count - 1);
+        heap_take(deadlines, left);
         pthread_mutex_unlock(&deadlines->lock);
         call_answer(call, outcome);
         call_release(call);
         pthread_mutex_lock(&deadlines->lock);
+        left = deadlines->count; /* the heap may be another one by now */
     }
     pthread_mutex_unlock(&deadlines->lock);
+}
+
+void deadlines_answer_all(struct deadlines *deadlines, const struct error *outcome) {
+    deadlines_answer_if(deadlines, NULL, NULL, outcome);
 }

@@ -25,6 +25,12 @@ enum status deadlines_add(struct deadlines *deadlines, struct call *call);
 /* Takes the call out when it is in. */
 void deadlines_remove(struct deadlines *deadlines, struct call *call);
 
+/* Answers every call that is in and for which `wanted` is true with `outcome`. `wanted` runs under
+ * the lock. */
+void deadlines_answer_if(struct deadlines *deadlines,
+                         bool (*wanted)(const struct call *call, const void *context),
+                         const void *context, const struct error *outcome);
+
 /* Answers every call that is in with `outcome`. */
 void deadlines_answer_all(struct deadlines *deadlines, const struct error *outcome);
 

@@ -6,6 +6,7 @@
 #ifndef BERTD_FLOW_MICROBATCH_H
 #define BERTD_FLOW_MICROBATCH_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "engine/base/status.h"
@@ -13,9 +14,10 @@
 struct request;
 
 struct microbatch {
-    uint64_t number; /* running number within its replica */
-    uint32_t rows;   /* B */
-    uint32_t tokens; /* N */
+    uint64_t number;             /* running number within its replica */
+    uint32_t rows;               /* B */
+    uint32_t tokens;             /* N */
+    _Atomic uint64_t parts_done; /* for ever growing: what a watchdog takes for progress */
     uint32_t tokens_max, rows_max;
     uint32_t *starts;  /* [B + 1] cumulative lengths: row b is tokens starts[b]..starts[b + 1] */
     int32_t *ids;      /* [N] */

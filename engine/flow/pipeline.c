@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/flow/request.h"
+#include "engine/flow/trace.h"
+
 static enum status replica_open(struct replica *replica, const struct pipeline_options *options) {
     const struct plan *plan = options->plan;
     replica->microbatches = calloc(plan->max_in_flight, sizeof(struct microbatch *));
@@ -39,11 +42,15 @@ static void stage_place(struct pipeline *pipeline, uint32_t replica_index, uint3
     struct stage *stage = &pipeline->stages[replica_index * pipeline->stages_count + index];
     stage_init(stage, pipeline);
     memcpy(stage->name, planned->name, sizeof stage->name);
+    if (pipeline->options.trace)
+        trace_set_name(pipeline->options.trace, replica_index * pipeline->stages_count + index,
+                       stage->name);
     stage->replica = replica_index;
     stage->index = index;
     stage->first_part = planned->first_part;
     stage->parts_count = planned->parts_count;
     stage->upstream = index == 0 ? replica->pool : replica->links[index - 1];
+    stage->trace = pipeline->options.trace;
     stage->downstream = index + 1 == pipeline->stages_count ? replica->pool : replica->links[index];
 }
 
@@ -165,19 +172,53 @@ static void microbatch_fill_warm(struct microbatch *microbatch,
     }
 }
 
+/* Says in whose hands the requests are. */
+static void requests_mark(struct microbatch *microbatch, uint32_t replica) {
+    for (uint32_t row = 0; row < microbatch->rows; row++)
+        atomic_store(&microbatch->requests[row]->replica, replica);
+}
+
+static void replica_wait(struct pipeline *pipeline, const struct replica *replica) {
+    pthread_mutex_lock(&pipeline->lock);
+    while (atomic_load(&replica->stuck))
+        pthread_cond_wait(&pipeline->changed, &pipeline->lock);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
 bool pipeline_take(struct pipeline *pipeline, uint32_t replica_index,
                    struct microbatch *microbatch) {
     struct replica *replica = &pipeline->replicas[replica_index];
     microbatch->number = replica->number++;
-    if (replica->warm_left == 0)
-        return pipeline->options.take(pipeline->options.source, microbatch);
-    replica->warm_left--;
-    microbatch_fill_warm(microbatch, &pipeline->options);
+    if (replica->warm_left > 0) {
+        replica->warm_left--;
+        microbatch_fill_warm(microbatch, &pipeline->options);
+        return true;
+    }
+    if (atomic_load(&replica->stuck))
+        replica_wait(pipeline, replica);
+    if (!pipeline->options.take(pipeline->options.source, microbatch))
+        return false;
+    requests_mark(microbatch, REQUEST_IN_REPLICA(replica_index));
     return true;
+}
+
+void pipeline_set_stuck(struct pipeline *pipeline, uint32_t replica_index, bool stuck) {
+    struct replica *replica = &pipeline->replicas[replica_index];
+    if (atomic_load(&replica->stuck) == stuck)
+        return;
+    pthread_mutex_lock(&pipeline->lock);
+    atomic_store(&replica->stuck, stuck);
+    pthread_cond_broadcast(&pipeline->changed);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+uint32_t pipeline_waiting(const struct pipeline *pipeline) {
+    return pipeline->options.waiting(pipeline->options.source);
 }
 
 void pipeline_complete(struct pipeline *pipeline, struct microbatch *microbatch) {
     if (microbatch->requests[0]) {
+        requests_mark(microbatch, 0);
         pipeline->options.complete(pipeline->options.source, microbatch);
         return;
     }

@@ -33,7 +33,10 @@ struct pipeline_options {
     bool (*take)(void *source, struct microbatch *microbatch);
     /* Reads the outputs and gives up the requests. On the thread of a last stage. */
     void (*complete)(void *source, struct microbatch *microbatch);
+    /* Tokens that wait at the source, for the trace. Any thread. NULL when there is no trace. */
+    uint32_t (*waiting)(void *source);
     void *source;
+    struct trace *trace; /* of plan->replicas * plan->stages_count tracks, or NULL: none */
 };
 
 struct replica {
@@ -43,6 +46,7 @@ struct replica {
     uint32_t microbatches_count;
     uint64_t number;    /* of the next microbatch; stage 0 only */
     uint32_t warm_left; /* passes to warm up with; stage 0 only */
+    atomic_bool stuck;  /* takes nothing new; the watchdog's word */
 };
 
 struct pipeline {
@@ -51,7 +55,7 @@ struct pipeline {
     struct stage *stages;                  /* [replicas_count * stages_count] */
     struct replica *replicas;
 
-    pthread_mutex_t lock; /* covers the start */
+    pthread_mutex_t lock; /* covers the start, and changes of a replica's `stuck` */
     pthread_cond_t changed;
     uint32_t stages_ready, passes_done;
     bool go, stop;
@@ -65,7 +69,7 @@ enum { PIPELINE_WARM_PASSES = 2 };
 enum status pipeline_open(const struct pipeline_options *options, struct pipeline **out,
                           struct error *err);
 
-/* Joins all threads. The source must have ended. NULL is allowed. */
+/* Joins all threads. The source must have ended, and no replica may be stuck. NULL is allowed. */
 void pipeline_close(struct pipeline *pipeline);
 
 /* For stage threads only: reports that the scratch is there (or not) and waits for the start.
@@ -74,6 +78,12 @@ bool pipeline_stage_ready(struct pipeline *pipeline, const struct error *failed)
 
 /* For stage 0: fills the microbatch, first for warming up, then from the source. */
 bool pipeline_take(struct pipeline *pipeline, uint32_t replica, struct microbatch *microbatch);
+
+/* For the watchdog: the replica takes nothing from the source while it is stuck. */
+void pipeline_set_stuck(struct pipeline *pipeline, uint32_t replica, bool stuck);
+
+/* For a traced stage 0: tokens that wait at the source. */
+uint32_t pipeline_waiting(const struct pipeline *pipeline);
 
 /* For the last stage: the microbatch is computed. */
 void pipeline_complete(struct pipeline *pipeline, struct microbatch *microbatch);

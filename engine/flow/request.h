@@ -11,6 +11,9 @@
 
 struct call;
 
+/* What struct request.replica holds while the request is in the hands of that replica's stages. */
+#define REQUEST_IN_REPLICA(replica) ((replica) + 1)
+
 /* One sequence of token ids: an input, or one window of a long one. Set by the tokenizer thread,
  * read by stage 0; its logits are set by the last stage. */
 struct request {
@@ -19,10 +22,10 @@ struct request {
     const int32_t *ids;      /* [tokens] */
     const uint8_t *type_ids; /* [tokens] */
     uint32_t tokens;
-    const uint32_t
-        *reads; /* [reads_count] tokens that the head reads, ascending; NULL: the first */
+    const uint32_t *reads; /* [reads_count] tokens that the head reads; NULL: the first */
     uint32_t reads_count;
-    float *outputs; /* [outputs_width] what the head computed */
+    _Atomic uint32_t replica; /* 0: in nobody's; see REQUEST_IN_REPLICA */
+    float *outputs;           /* [outputs_width] what the head computed */
 };
 
 /* One input of a call as the client gave it, and its answer. */

@@ -2,8 +2,10 @@
 #include "engine/flow/stage.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/fault.h"
 #include "engine/flow/call.h"
 #include "engine/flow/pipeline.h"
+#include "engine/flow/trace.h"
 
 void stage_init(struct stage *stage, struct pipeline *pipeline) {
     stage->pipeline = pipeline;
@@ -17,13 +19,28 @@ void stage_free(struct stage *stage) {
     pthread_mutex_destroy(&stage->lock);
 }
 
-static void stage_enter(struct stage *stage, enum stage_state state) {
+/* `running`: the microbatch of a busy stage, else NULL. Returns the time of the change. */
+static uint64_t stage_enter(struct stage *stage, enum stage_state state,
+                            const struct microbatch *running) {
     pthread_mutex_lock(&stage->lock);
     uint64_t now = clock_now_ns();
     stage->times.ns[stage->state] += now - stage->since_ns;
     stage->state = state;
     stage->since_ns = now;
+    stage->running = running;
+    stage->entered++;
     pthread_mutex_unlock(&stage->lock);
+    return now;
+}
+
+bool stage_get_progress(struct stage *stage, uint64_t *progress) {
+    pthread_mutex_lock(&stage->lock);
+    bool busy = stage->state == STAGE_BUSY;
+    *progress = stage->entered;
+    if (busy)
+        *progress += atomic_load_explicit(&stage->running->parts_done, memory_order_relaxed);
+    pthread_mutex_unlock(&stage->lock);
+    return busy;
 }
 
 void stage_get_times(struct stage *stage, struct stage_times *out) {
@@ -58,6 +75,7 @@ static void stage_compute(struct stage *stage, void *scratch, struct microbatch 
         return;
     const struct pipeline_options *options = &stage->pipeline->options;
     uint64_t start = clock_now_ns();
+    fault_stage_hang(stage->name, stage->replica);
     options->run(options->context, stage->first_part, stage->parts_count, scratch, microbatch);
     if (!microbatch_is_warming(microbatch)) {
         stage_count(stage, microbatch);
@@ -71,24 +89,36 @@ static void stage_compute(struct stage *stage, void *scratch, struct microbatch 
 /* The next microbatch to compute, or NULL at the end. */
 static struct microbatch *stage_take(struct stage *stage) {
     if (stage->index > 0) {
-        stage_enter(stage, STAGE_STARVED);
+        stage_enter(stage, STAGE_STARVED, NULL);
         return queue_pop(stage->upstream);
     }
     /* The pool is empty when all microbatches are further down: that is being blocked. */
-    stage_enter(stage, STAGE_BLOCKED);
+    stage_enter(stage, STAGE_BLOCKED, NULL);
     struct microbatch *microbatch = queue_pop(stage->upstream);
-    stage_enter(stage, STAGE_STARVED);
+    stage_enter(stage, STAGE_STARVED, NULL);
     return pipeline_take(stage->pipeline, stage->replica, microbatch) ? microbatch : NULL;
+}
+
+/* What waits in front of the stage as it starts: microbatches, or tokens for a stage 0. */
+static uint32_t stage_waiting(struct stage *stage) {
+    return stage->index > 0 ? queue_depth(stage->upstream) : pipeline_waiting(stage->pipeline);
 }
 
 static void stage_loop(struct stage *stage, void *scratch) {
     bool last = stage->index + 1 == stage->pipeline->stages_count;
     for (struct microbatch *microbatch; (microbatch = stage_take(stage));) {
-        stage_enter(stage, STAGE_BUSY);
+        struct trace_slice slice = {
+            .number = microbatch->number, .rows = microbatch->rows, .tokens = microbatch->tokens};
+        if (stage->trace)
+            slice.waiting = stage_waiting(stage);
+        slice.start_ns = stage_enter(stage, STAGE_BUSY, microbatch);
         stage_compute(stage, scratch, microbatch);
         if (last)
             pipeline_complete(stage->pipeline, microbatch);
-        stage_enter(stage, STAGE_BLOCKED);
+        slice.end_ns = stage_enter(stage, STAGE_BLOCKED, NULL);
+        if (stage->trace)
+            trace_add(stage->trace, stage->replica * stage->pipeline->stages_count + stage->index,
+                      &slice);
         queue_push(stage->downstream, microbatch);
     }
     if (!last)

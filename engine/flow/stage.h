@@ -10,6 +10,7 @@
 #define BERTD_FLOW_STAGE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/base/queue.h"
@@ -26,6 +27,7 @@ struct stage_times {
 };
 
 struct pipeline;
+struct trace;
 
 struct stage {
     char name[THREAD_NAME_BYTES]; /* "stage 0", "head" */
@@ -35,11 +37,14 @@ struct stage {
     struct queue *upstream;   /* of stage 0: the pool */
     struct queue *downstream; /* of the last stage: the pool */
     struct thread thread;
-    uint64_t warm_ns; /* shortest run over a warming microbatch; written before it is complete */
+    struct trace *trace; /* NULL: none */
+    uint64_t warm_ns;    /* shortest run over a warming microbatch; written before it is complete */
 
     pthread_mutex_t lock; /* covers what follows */
     enum stage_state state;
-    uint64_t since_ns; /* when the state began: what a watchdog looks at */
+    uint64_t since_ns;                /* when the state began */
+    uint64_t entered;                 /* states so far */
+    const struct microbatch *running; /* while busy */
     struct stage_times times;
 };
 
@@ -49,6 +54,10 @@ void stage_free(struct stage *stage);
 
 /* The thread's main function; `context` is the stage. */
 void stage_run(void *context);
+
+/* A number that stays the same only while the stage finishes no part of its work; false when it is
+ * not busy. Any thread. */
+bool stage_get_progress(struct stage *stage, uint64_t *progress);
 
 /* Times up to now, the running state included. Any thread. */
 void stage_get_times(struct stage *stage, struct stage_times *out);

@@ -86,8 +86,8 @@ class Server:
     """One `bertd serve`. Must be made on the main thread: the program dies with the thread that
     started it."""
 
-    def __init__(self, *options, model=DEMO, env=None, port=0, wait=True):
-        command = [PROGRAM, "serve", "--port", str(port)]
+    def __init__(self, *options, model=DEMO, env=None, port=0, wait=True, program=PROGRAM):
+        command = [program, "serve", "--port", str(port)]
         if model is not None:
             command += ["--model", str(model)]
         command += [str(option) for option in options]

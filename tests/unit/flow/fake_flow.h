@@ -30,9 +30,11 @@ struct fake_flow {
     atomic_int outcomes[STATUS_COUNT];
 };
 
-/* How long a part takes at most, in microseconds, at random; and whether parts wait at a gate. */
+/* How long a part takes at most, in microseconds, at random; whether parts wait at a gate; and the
+ * client whose microbatches alone hang in their first layer, 0: none. */
 static atomic_uint fake_delay_us;
 static atomic_bool fake_gate_shut;
+static _Atomic uint64_t fake_hung_client;
 
 enum { MODULUS = 1 << 20, SCRATCH_MARK = 77 };
 
@@ -69,11 +71,22 @@ static void head_run(struct microbatch *microbatch) {
     }
 }
 
+static bool microbatch_hangs(const struct microbatch *microbatch) {
+    const uint64_t client = atomic_load(&fake_hung_client);
+    for (uint32_t row = 0; client && row < microbatch->rows; row++)
+        if (microbatch->requests[row] && microbatch->requests[row]->call->client == client)
+            return true;
+    return false;
+}
+
 static void fake_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
                      struct microbatch *microbatch) {
     (void)context;
     for (uint32_t part = first_part; part < first_part + parts_count; part++) {
         part_delay(scratch);
+        while (part == 1 && microbatch_hangs(microbatch))
+            nap_us(100);
+        atomic_fetch_add(&microbatch->parts_done, 1);
         for (uint32_t i = 0; part == 0 && i < microbatch->tokens; i++)
             microbatch->hidden[i] = (float)(microbatch->ids[i] + microbatch->type_ids[i]);
         for (uint32_t i = 0; part > 0 && part <= FAKE_LAYER_PARTS && i < microbatch->tokens; i++)
