@@ -69,7 +69,8 @@ struct engine_settings {
 
 /* Of commands that run long enough to be watched. */
 #define OPTION_ROWS_WATCH(type, field)                                                             \
-    {.name = "stage-timeout", .kind = OPTION_TIME, .offset = offsetof(type, field.stage_timeout_ms),\
+    {.name = "stage-timeout", .kind = OPTION_TIME,                                                 \
+     .offset = offsetof(type, field.stage_timeout_ms),                                             \
      .min = 10, .max = 24 * 3600 * 1000, .fallback = "30s", .environment = true,                   \
      .help = "a stage that finishes no part of the model for so long is stuck"},                   \
     {.name = "trace", .kind = OPTION_STRING, .offset = offsetof(type, field.trace),                \

@@ -21,7 +21,8 @@ SERVE_OPTIONS = PLAN_OPTIONS + [
     "host", "port", "model", "dtype", "microbatch-tokens", "max-queue-tokens", "max-call-inputs",
     "max-call-tokens", "max-body", "max-body-memory", "max-connections", "header-timeout",
     "body-timeout", "idle-timeout", "timeout", "truncate", "http-threads", "tokenizer-threads",
-    "stage-timeout", "trace", "drain-delay", "drain-timeout", "log-level", "log-format", "access-log"]
+    "stage-timeout", "trace", "drain-delay", "drain-timeout", "log-level",
+    "log-format", "access-log"]
 TEXTS = ["I love this, thank you so much!", "", "Why would anyone do that?", "日本語 😀 naïve"]
 
 
