@@ -138,6 +138,31 @@ static void bind_modules(struct binder *binder, const struct family_modules *lis
     }
 }
 
+/* The word embeddings serve as the decoder's weight where it is tied to them and the checkpoint has
+ * none of its own, or the same once more. */
+static void bind_decoder(struct binder *binder, const struct family_decoder *decoder,
+                         struct model_weights *weights) {
+    const uint64_t shape[2] = {binder->config->values.vocab_size,
+                               binder->config->values.hidden_size};
+    const struct tensor *words = &weights->word_embeddings;
+    struct linear_weights *out = &weights->decoder;
+    if (!binder->config->values.tied ||
+        checkpoint_find(binder->checkpoint, decoder->weight) != NULL)
+        bind_tensor(binder, decoder->weight, NULL, shape, 2, &out->weight);
+    else
+        out->weight = *words;
+    if (binder->status == STATUS_OK && out->weight.type == words->type &&
+        memcmp(out->weight.data, words->data, words->bytes) == 0)
+        out->weight = *words;
+    /* From the last to the first, so that the first one there is the one that stays; all that are
+     * there count as used, since transformers takes them for one. */
+    for (uint32_t i = 2; i-- > 0;)
+        if (checkpoint_find(binder->checkpoint, decoder->biases[i]) != NULL)
+            bind_tensor(binder, decoder->biases[i], NULL, shape, 1, &out->bias);
+    if (out->bias.name == NULL)
+        note_missing(binder, decoder->biases[1]);
+}
+
 /* Whether the first module's weight is there under this prefix. */
 static bool prefix_fits(const struct family *family, const struct checkpoint *checkpoint,
                         const char *prefix) {
@@ -181,6 +206,8 @@ enum status binding_open(const struct config *config, const struct checkpoint *c
         bind_modules(&binder, &family->layer, prefix, &weights->layers[i]);
     }
     bind_modules(&binder, &config->head->modules, out->prefix, weights);
+    if (config->head->decoder != NULL)
+        bind_decoder(&binder, config->head->decoder, weights);
     return binder.status;
 }
 
@@ -194,7 +221,8 @@ const struct family_head *binding_guess_head(const struct family *family,
             const struct family_module *module = &list->modules[k];
             struct tensor_name name =
                 name_make(module->outside ? "" : prefix, module->name, "weight");
-            all = checkpoint_find(checkpoint, name.text) != NULL;
+            /* Norms go by two names; the other modules tell heads apart well enough. */
+            all = module->kind == MODULE_NORM || checkpoint_find(checkpoint, name.text) != NULL;
         }
         if (all)
             return &family->heads[i];

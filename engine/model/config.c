@@ -205,6 +205,9 @@ static enum status read_config(const struct model_json *file, struct arena *aren
         status = read_problem(file, &values->problem_type, err);
     if (status == STATUS_OK)
         status = read_pad_id(file, values, err);
+    values->tied = true;
+    if (status == STATUS_OK)
+        status = model_json_bool(file, "tie_word_embeddings", &values->tied, err);
     if (status == STATUS_OK)
         status = labels_read(file, arena, values, err);
     values->tokens_max = values->positions_max;

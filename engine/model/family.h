@@ -44,12 +44,20 @@ struct family_modules {
     uint32_t count;
 };
 
+/* A decoder over the vocabulary. Its weight [V, H] is that of the word embeddings unless the
+ * checkpoint has another one of this name; the first of the biases [V] that is there counts. */
+struct family_decoder {
+    const char *weight;
+    const char *biases[2];
+};
+
 /* One kind of head. Modules belong to struct model_weights. */
 struct family_head {
     const char *architecture; /* as config.json's architectures has it */
     enum model_task task;
     struct family_modules modules;
     enum activation_function pooler_function;
+    const struct family_decoder *decoder; /* NULL: none */
 };
 
 /* Tensors that may stand in the checkpoint and are not read: the start of the name after the

@@ -47,11 +47,33 @@ static const struct family_module sequence_head[] = {
     {"classifier", MODULE_LINEAR, IN_MODEL(classifier), SIZE_LABELS, SIZE_HIDDEN, true},
 };
 
+static const struct family_module masked_head[] = {
+    {"cls.predictions.transform.dense", MODULE_LINEAR, IN_MODEL(transform), SIZE_HIDDEN,
+     SIZE_HIDDEN, true},
+    {"cls.predictions.transform.LayerNorm", MODULE_NORM, IN_MODEL(transform_norm), SIZE_HIDDEN,
+     SIZE_HIDDEN, true},
+};
+
+/* Where both biases are there and differ, transformers computes with the decoder's. */
+static const struct family_decoder decoder = {
+    "cls.predictions.decoder.weight",
+    {"cls.predictions.decoder.bias", "cls.predictions.bias"},
+};
+
 static const struct family_head heads[] = {
-    {"BertForSequenceClassification",
-     TASK_TEXT_CLASSIFICATION,
-     {sequence_head, COUNT(sequence_head)},
-     FUNCTION_TANH},
+    {.architecture = "BertForSequenceClassification",
+     .task = TASK_TEXT_CLASSIFICATION,
+     .modules = {sequence_head, COUNT(sequence_head)},
+     .pooler_function = FUNCTION_TANH},
+    {.architecture = "BertForMaskedLM",
+     .task = TASK_FILL_MASK,
+     .modules = {masked_head, COUNT(masked_head)},
+     .decoder = &decoder},
+    /* The same head beside one that tells which sentence comes next. */
+    {.architecture = "BertForPreTraining",
+     .task = TASK_FILL_MASK,
+     .modules = {masked_head, COUNT(masked_head)},
+     .decoder = &decoder},
 };
 
 static const struct family_ignored ignored[] = {
@@ -59,6 +81,7 @@ static const struct family_ignored ignored[] = {
     {"embeddings.token_type_ids", "a buffer of zeros"},
     {"cls.predictions.", "of the masked-language head"},
     {"cls.seq_relationship.", "of the next-sentence head"},
+    {"pooler.", "of a pooler that this head does not read"},
 };
 
 const struct family family_bert = {

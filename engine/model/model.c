@@ -31,6 +31,12 @@ static enum status choose_head(struct config *config, const struct checkpoint *c
                          "%s/config.json: architectures is missing, and the tensors are of no head "
                          "that is supported",
                          dir);
+    /* config.json may list labels of its own making for any model. */
+    if (config->head->task != TASK_TEXT_CLASSIFICATION) {
+        config->values.labels = NULL;
+        config->values.thresholds = NULL;
+        config->values.labels_count = 0;
+    }
     return STATUS_OK;
 }
 
@@ -123,6 +129,8 @@ const char *model_task_name(enum model_task task) {
     switch (task) {
     case TASK_TEXT_CLASSIFICATION:
         return "text-classification";
+    case TASK_FILL_MASK:
+        return "fill-mask";
     }
     return "";
 }

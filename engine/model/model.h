@@ -43,7 +43,8 @@ enum activation_function {
     FUNCTION_TANH,
     FUNCTION_NONE
 };
-enum model_task { TASK_TEXT_CLASSIFICATION };
+enum model_task { TASK_TEXT_CLASSIFICATION, TASK_FILL_MASK };
+enum { MODEL_TASKS_COUNT = TASK_FILL_MASK + 1 };
 enum problem_type { PROBLEM_NONE, PROBLEM_REGRESSION, PROBLEM_SINGLE_LABEL, PROBLEM_MULTI_LABEL };
 
 struct model_config {
@@ -53,7 +54,9 @@ struct model_config {
     float norm_eps;
     enum activation_function activation; /* of the feed-forward part */
     enum problem_type problem_type;
-    const char *const *labels; /* [K] by index */
+    bool
+        tied; /* the decoder over the vocabulary is the word embeddings, if the file has no other */
+    const char *const *labels; /* [K] by index; K is 0 where the task has no labels */
     const float *thresholds;   /* [K] from thresholds.json, NAN where it has none; or NULL */
     int32_t pad_id;
 };
@@ -67,6 +70,10 @@ struct model_weights {
     struct linear_weights pooler; /* [H, H], then pooler_function */
     enum activation_function pooler_function;
     struct linear_weights classifier; /* [K, H] */
+    /* Fill-mask: transform, the activation function of the layers, norm, decoder. */
+    struct linear_weights transform; /* [H, H] */
+    struct norm_weights transform_norm;
+    struct linear_weights decoder; /* [V, H]; its weight may be word_embeddings */
 };
 
 struct model;
@@ -82,7 +89,7 @@ const char *model_get_name(const struct model *model);     /* last part of the d
 const char *model_get_family(const struct model *model);   /* "bert" */
 const char *model_get_revision(const struct model *model); /* commit of a Hub snapshot, or "" */
 enum model_task model_get_task(const struct model *model);
-const char *model_task_name(enum model_task task); /* "text-classification" */
+const char *model_task_name(enum model_task task); /* "text-classification", "fill-mask" */
 
 /* Tells the system that the mapped pages of this tensor are not needed again soon. */
 void model_drop_pages(const struct model *model, const struct tensor *tensor);
