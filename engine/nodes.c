@@ -33,18 +33,8 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
     return STATUS_OK;
 }
 
-static enum status head_open(struct nodes *nodes, const struct kernels *kernels,
-                             const struct model_weights *weights, struct error *err) {
-    const struct linear_weights *classifier[] = {&weights->classifier};
-    enum status status = pooler_open(nodes->linears, kernels, weights, &nodes->pooler, err);
-    if (status != STATUS_OK)
-        return status;
-    drop_linear(nodes->model, &weights->pooler);
-    return linear_open(nodes->linears, classifier, 1, GEMM_STORE, &nodes->classifier, err);
-}
-
-static void part_add(struct nodes *nodes, const char *name, const char *third,
-                     uint64_t weights_bytes, double cost) {
+void nodes_add_part(struct nodes *nodes, const char *name, const char *third,
+                    uint64_t weights_bytes, double cost) {
     nodes->parts[nodes->parts_count++] = (struct part){
         .name = name,
         .third = third,
@@ -57,20 +47,20 @@ static void part_add(struct nodes *nodes, const char *name, const char *third,
  * for texts of 64 tokens; the head runs once a text, which is counted as if it had 32 tokens. */
 static void parts_make(struct nodes *nodes, const struct model_config *config) {
     static const char *const thirds[] = {"attention", "intermediate", "output"};
-    const double H = config->hidden_size, I = config->intermediate_size, K = config->labels_count;
+    const double H = config->hidden_size, I = config->intermediate_size;
     const double text_tokens = 32, attended = 64;
-    part_add(nodes, "Embedding", NULL, embedding_get_bytes(&nodes->embedding), 8 * H);
+    nodes_add_part(nodes, "Embedding", NULL, embedding_get_bytes(&nodes->embedding), 8 * H);
     for (uint32_t i = 0; i < nodes->layers_count; i++) {
         const double rows = i + 1 == nodes->layers_count ? 1 / text_tokens : 1;
         const double costs[] = {2 * H * H + rows * (2 * H * H + 2 * attended * H), rows * H * I,
                                 rows * H * I};
         (void)snprintf(nodes->names[i], PART_NAME_BYTES, "Encoder %u", (unsigned)i);
         for (uint32_t t = 0; t < ENCODER_THIRDS; t++)
-            part_add(nodes, nodes->names[i], thirds[t],
-                     encoder_layer_get_bytes(&nodes->layers[i], (enum encoder_third)t), costs[t]);
+            nodes_add_part(nodes, nodes->names[i], thirds[t],
+                           encoder_layer_get_bytes(&nodes->layers[i], (enum encoder_third)t),
+                           costs[t]);
     }
-    part_add(nodes, "Pooler", NULL, linear_get_bytes(nodes->pooler.dense), H * H / text_tokens);
-    part_add(nodes, "Classifier", NULL, linear_get_bytes(nodes->classifier), H * K / text_tokens);
+    nodes_head_list(nodes, text_tokens);
 }
 
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
@@ -103,7 +93,7 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
     if (status == STATUS_OK)
         status = layers_open(nodes, kernels, config, weights, err);
     if (status == STATUS_OK)
-        status = head_open(nodes, kernels, weights, err);
+        status = nodes_head_open(nodes, kernels, err);
     if (status == STATUS_OK)
         parts_make(nodes, config);
 done:
@@ -117,8 +107,7 @@ done:
 void nodes_close(struct nodes *nodes) {
     if (!nodes)
         return;
-    linear_close(nodes->classifier);
-    pooler_close(&nodes->pooler);
+    nodes_head_close(nodes);
     for (uint32_t i = 0; i < nodes->layers_count; i++)
         encoder_layer_close(&nodes->layers[i]);
     embedding_close(&nodes->embedding);
@@ -136,4 +125,12 @@ const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count) {
 
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows) {
     nodes->all_rows = all_rows;
+}
+
+void nodes_set_decoder_chunks(struct nodes *nodes, uint32_t chunks) {
+    nodes->decoder_chunks = chunks;
+}
+
+uint32_t nodes_outputs_width(const struct nodes *nodes) {
+    return nodes->classifier ? linear_get_outputs(nodes->classifier) : 0;
 }

@@ -1,8 +1,9 @@
 /* nodes.h: the model as a list of parts that stages can run. With engine.c the only place that
  * sees both the flow and the compute side.
  *
- * Parts in order: Embedding, the thirds of Encoder 0 … Encoder L-1, Pooler, Classifier. Each
- * part's weights are packed once, at open, and shared by all replicas. */
+ * Parts in order: Embedding, the thirds of Encoder 0 … Encoder L-1, then Pooler and Classifier, or
+ * Transform and Decoder of a masked-language model. Each part's weights are packed once, at open,
+ * and shared by all replicas; a tied decoder reads the embedding's matrix. */
 #ifndef BERTD_NODES_H
 #define BERTD_NODES_H
 
@@ -33,6 +34,14 @@ void nodes_run(const void *nodes, uint32_t first_part, uint32_t parts_count, voi
 /* Width of the intermediate state that a microbatch needs room for when a stage ends inside a
  * layer's feed-forward part. */
 uint32_t nodes_intermediate_width(const struct nodes *nodes);
+
+/* Numbers that a microbatch needs room for as the head's outputs of one text; 0 of a head that
+ * writes into the requests. */
+uint32_t nodes_outputs_width(const struct nodes *nodes);
+
+/* Into how many slices the decoder over the vocabulary is cut; 0: chosen. No byte depends on it.
+ * Call before scratch is opened. */
+void nodes_set_decoder_chunks(struct nodes *nodes, uint32_t chunks);
 
 /* For tests: the last encoder layer computes all rows, although the head reads only those that the
  * microbatch lists. The bytes of these are the same either way. By default the other rows keep

@@ -1,14 +1,15 @@
 /* nodes_internal.h: what the nodes' own files share. nodes.c opens them and lists the parts;
- * nodes_run.c runs parts in a stage's scratch. */
+ * nodes_run.c runs parts in a stage's scratch; nodes_head.c knows what differs between tasks. */
 #ifndef BERTD_NODES_INTERNAL_H
 #define BERTD_NODES_INTERNAL_H
 
 #include "engine/compute/embedding.h"
 #include "engine/compute/encoder.h"
 #include "engine/compute/head.h"
+#include "engine/compute/mask_decoder.h"
 #include "engine/nodes.h"
 
-enum { PART_NAME_BYTES = 32, PARTS_AROUND = 3 /* Embedding, Pooler, Classifier */ };
+enum { PART_NAME_BYTES = 32, PARTS_AROUND = 3 /* Embedding, two of the head */ };
 
 /* Immutable after open. */
 struct nodes {
@@ -17,13 +18,41 @@ struct nodes {
     struct embedding embedding;
     struct encoder_layer *layers; /* [L] */
     uint32_t layers_count;        /* those that are open */
-    struct pooler pooler;
+    struct pooler pooler;         /* of text classification, as the classifier: */
     struct linear *classifier;
-    struct part *parts; /* [L * ENCODER_THIRDS + PARTS_AROUND] */
+    struct transform transform; /* of fill-mask, as the decoder: */
+    struct mask_decoder *decoder;
+    uint32_t decoder_chunks; /* 0: chosen */
+    struct part *parts;      /* [L * ENCODER_THIRDS + PARTS_AROUND] */
     char (*names)[PART_NAME_BYTES];
     uint32_t parts_count;
     bool all_rows; /* of the last layer */
     uint32_t hidden_size, intermediate_size;
 };
+
+/* nodes.c */
+void nodes_add_part(struct nodes *nodes, const char *name, const char *third,
+                    uint64_t weights_bytes, double cost);
+
+/* nodes_head.c: the two parts after the layers, by the model's task. */
+
+/* Working memory of one thread for the head alone. */
+struct head_scratch {
+    struct mask_decoder_scratch *decoder; /* NULL: the task needs none */
+};
+
+enum status nodes_head_open(struct nodes *nodes, const struct kernels *kernels, struct error *err);
+void nodes_head_close(struct nodes *nodes);
+
+/* Adds both to the list of parts. The head is taken to run once for `text_tokens` tokens. */
+void nodes_head_list(struct nodes *nodes, double text_tokens);
+
+enum status nodes_head_scratch_open(const struct nodes *nodes, struct head_scratch *out,
+                                    struct error *err);
+void nodes_head_scratch_close(struct head_scratch *scratch);
+
+/* Part 0 or 1 of the head. */
+void nodes_head_run(const struct nodes *nodes, uint32_t part, const struct encoder_scratch *encoder,
+                    const struct head_scratch *scratch, struct microbatch *microbatch);
 
 #endif

@@ -6,6 +6,7 @@
 
 struct scratch {
     struct encoder_scratch encoder;
+    struct head_scratch head;
     float *memory; /* all float arrays of the encoder's in one piece */
 };
 
@@ -34,33 +35,24 @@ static void run_layer(const struct nodes *nodes, uint32_t layer, enum encoder_th
     encoder_layer_run(&nodes->layers[layer], &s->encoder, &batch, first, last);
 }
 
-static void run_head(const struct nodes *nodes, uint32_t part, struct scratch *s,
-                     struct microbatch *microbatch) {
-    if (part == 0)
-        pooler_run(&nodes->pooler, s->encoder.linear, microbatch->starts, microbatch->rows,
-                   s->encoder.rows, microbatch->hidden);
-    else /* the pooler left one row for each text */
-        linear_run(nodes->classifier, s->encoder.linear, microbatch->hidden, microbatch->rows,
-                   microbatch->outputs);
-}
-
 void nodes_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
                struct microbatch *microbatch) {
     const struct nodes *nodes = context;
+    struct scratch *s = scratch;
     const uint32_t thirds = nodes->layers_count * ENCODER_THIRDS, end = first_part + parts_count;
     for (uint32_t part = first_part; part < end; part++) {
         atomic_fetch_add_explicit(&microbatch->parts_done, 1, memory_order_relaxed);
         if (part == 0) {
-            run_embedding(&nodes->embedding, scratch, microbatch);
+            run_embedding(&nodes->embedding, s, microbatch);
         } else if (part <= thirds) {
             const uint32_t layer = (part - 1) / ENCODER_THIRDS;
             const uint32_t layer_end = 1 + (layer + 1) * ENCODER_THIRDS;
             const uint32_t last = (layer_end < end ? layer_end : end) - 1;
-            run_layer(nodes, layer, (part - 1) % ENCODER_THIRDS, (last - 1) % ENCODER_THIRDS,
-                      scratch, microbatch);
+            run_layer(nodes, layer, (part - 1) % ENCODER_THIRDS, (last - 1) % ENCODER_THIRDS, s,
+                      microbatch);
             part = last;
         } else {
-            run_head(nodes, part - 1 - thirds, scratch, microbatch);
+            nodes_head_run(nodes, part - 1 - thirds, &s->encoder, &s->head, microbatch);
         }
     }
 }
@@ -104,6 +96,8 @@ enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, v
     };
     enum status status = linear_scratch_open(nodes->linears, &scratch->encoder.linear, err);
     if (status == STATUS_OK)
+        status = nodes_head_scratch_open(nodes, &scratch->head, err);
+    if (status == STATUS_OK)
         *out = scratch;
     else
         nodes_scratch_close(nodes, scratch);
@@ -115,6 +109,7 @@ void nodes_scratch_close(const struct nodes *nodes, void *scratch) {
     struct scratch *s = scratch;
     if (!s)
         return;
+    nodes_head_scratch_close(&s->head);
     linear_scratch_close(s->encoder.linear);
     free(s->memory);
     free(s);

@@ -93,6 +93,7 @@ struct gemm {
 
 struct gemm_shape {
     uint32_t inputs, outputs;
+    enum gemm_mode mode;
     bool has_layouts;
     layout weights, bias;
     struct block blocks[GEMM_BLOCKS];
@@ -100,7 +101,7 @@ struct gemm_shape {
 
 struct gemm_weights {
     const struct gemm_shape *shape;
-    float *packed, *bias; /* in an arena */
+    float *packed, *bias; /* in an arena, or the caller's */
     dnnl_memory_t packed_memory, bias_memory;
     size_t packed_bytes;
 };
@@ -195,7 +196,7 @@ static dnnl_status_t block_init(struct gemm_shape *shape, dnnl_engine_t engine, 
     TRY(layout_init(&block->x, rows, in, dnnl_ab));
     TRY(layout_init(&block->y, rows, out, dnnl_ab));
     if (!shape->has_layouts) {
-        TRY(layout_init(&any, in, out, dnnl_format_tag_any));
+        TRY(layout_init(&any, in, out, shape->mode == GEMM_TURNED ? dnnl_ab : dnnl_format_tag_any));
         weights = &any;
         TRY(layout_init(&shape->bias, 1, out, dnnl_ab));
     }
@@ -226,6 +227,7 @@ enum status gemm_shape_open(const struct gemm *gemm, uint32_t inputs, uint32_t o
         return to_status(result, err);
     shape->inputs = inputs;
     shape->outputs = outputs;
+    shape->mode = mode;
     TRY(attributes_create(mode, &attr));
     for (int i = GEMM_BLOCKS - 1; i >= 0; i--) {
         if (i == GEMM_BLOCKS - 1 || (blocks >> i & 1))
@@ -271,30 +273,39 @@ uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape) {
     return mask;
 }
 
-enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
-                              struct weights_arena *arena, struct gemm_weights **out,
+enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *shape,
+                              float *turned, float *bias, struct gemm_weights **out,
                               struct error *err) {
     *out = NULL;
     struct gemm_weights *weights = calloc(1, sizeof *weights);
     dnnl_status_t result = dnnl_out_of_memory;
     if (!weights)
         return to_status(result, err);
-    weights->shape = shape;
-    weights->packed_bytes = dnnl_memory_desc_get_size(LAYOUT(shape->weights));
-    weights->packed = weights_arena_alloc(arena, weights->packed_bytes);
-    weights->bias = weights_arena_alloc(arena, shape->outputs * sizeof(float));
-    if (!weights->packed || !weights->bias)
-        goto done;
-    TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine,
-                           weights->packed));
-    TRY(dnnl_memory_create(&weights->bias_memory, LAYOUT(shape->bias), gemm->engine,
-                           weights->bias));
+    *weights = (struct gemm_weights){
+        .shape = shape,
+        .packed = turned,
+        .bias = bias,
+        .packed_bytes = dnnl_memory_desc_get_size(LAYOUT(shape->weights)),
+    };
+    TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine, turned));
+    TRY(dnnl_memory_create(&weights->bias_memory, LAYOUT(shape->bias), gemm->engine, bias));
 done:
     if (result == dnnl_success)
         *out = weights;
     else
         gemm_weights_close(weights);
     return to_status(result, err);
+}
+
+enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
+                              struct weights_arena *arena, struct gemm_weights **out,
+                              struct error *err) {
+    float *packed = weights_arena_alloc(arena, dnnl_memory_desc_get_size(LAYOUT(shape->weights)));
+    float *bias = weights_arena_alloc(arena, shape->outputs * sizeof *bias);
+    *out = NULL;
+    if (!packed || !bias)
+        return to_status(dnnl_out_of_memory, err);
+    return gemm_weights_wrap(gemm, shape, packed, bias, out, err);
 }
 
 void gemm_weights_close(struct gemm_weights *weights) {

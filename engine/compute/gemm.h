@@ -19,8 +19,9 @@
 
 enum gemm_dtype { GEMM_F32 };
 
-/* ADD: y += x * W^T + b, for residual sums. */
-enum gemm_mode { GEMM_STORE, GEMM_ADD };
+/* ADD: y += x * W^T + b, for residual sums. TURNED: as STORE, but the weights are W^T [in, out],
+ * row-major, not packed: for a right-hand side that changes from call to call. */
+enum gemm_mode { GEMM_STORE, GEMM_ADD, GEMM_TURNED };
 
 enum {
     GEMM_BLOCKS = 7, /* block i has 2^i rows */
@@ -57,6 +58,12 @@ enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *
                               struct weights_arena *arena, struct gemm_weights **out,
                               struct error *err);
 void gemm_weights_close(struct gemm_weights *weights);
+
+/* Weights in memory of the caller's, of a shape with GEMM_TURNED: `turned` [in, out] and `bias`
+ * [out] are read by each gemm_run() and must outlive the close. Errors: NO_MEMORY, INTERNAL. */
+enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *shape,
+                              float *turned, float *bias, struct gemm_weights **out,
+                              struct error *err);
 
 /* Reorders `wide` [out, in], row-major; it is not needed afterwards. Error: INTERNAL, NO_MEMORY. */
 enum status gemm_weights_pack(const struct gemm *gemm, struct gemm_weights *weights,

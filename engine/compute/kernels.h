@@ -1,9 +1,10 @@
 /* kernels.h: the hot loops of our own, in one version for each instruction set.
  *
- * One source (vector_math.h, vector_rows.h, vector_attention.h) is compiled by kernels_base.c,
- * kernels_avx2.c and kernels_avx512.c; kernels_best() picks by what the CPU has. Versions agree
- * within rounding, not bit for bit; one machine always picks the same one, and within a version a
- * value's bits depend only on its own row, never on the row's place or its neighbours.
+ * One source (vector_math.h, vector_rows.h, vector_logits.h, vector_attention.h) is compiled by
+ * kernels_base.c, kernels_avx2.c and kernels_avx512.c; kernels_best() picks by what the CPU has.
+ * Versions agree within rounding, not bit for bit; one machine always picks the same one, and
+ * within a version a value's bits depend only on its own row, never on the row's place or its
+ * neighbours.
  *
  * NaN goes in, NaN comes out: no kernel hides a value that is not finite. */
 #ifndef BERTD_COMPUTE_KERNELS_H
@@ -28,6 +29,8 @@ struct attend_args {
     float *scratch; /* attend_scratch(T, D) floats, 64-byte aligned */
 };
 
+enum { LOGITS_COLUMNS = 16 };
+
 struct kernels {
     const char *name; /* "base", "avx2", "avx512" */
 
@@ -44,6 +47,11 @@ struct kernels {
      * (x - mean) / sqrt(variance + eps) * gamma + beta (Ba, Kiros, Hinton 2016). */
     void (*norm)(float *x, size_t rows, size_t width, const float *gamma, const float *beta,
                  float eps);
+
+    /* A block of logits [rows, LOGITS_COLUMNS], a column for each position, a row for each entry of
+     * the vocabulary: adds bias[r] to row r; of each column the largest number and the sum of
+     * e^(number - largest), which is NaN where a number is not finite. rows: 1 or more. */
+    void (*logits)(float *y, size_t rows, const float *bias, float *largest, float *sums);
 
     /* softmax(query * key^T * scale) * value (Vaswani et al. 2017), scores in blocks of a few
      * query rows, so that scratch grows linearly with T. */

@@ -3,6 +3,7 @@
 #define BERTD_COMPUTE_VECTOR_TABLE_H
 
 #include "engine/compute/vector_attention.h"
+#include "engine/compute/vector_logits.h"
 #include "engine/compute/vector_rows.h"
 
 static const struct kernels table = {
@@ -11,6 +12,7 @@ static const struct kernels table = {
     .add = add,
     .activate = activate,
     .norm = norm,
+    .logits = logits,
     .attend = attend,
     .attend_scratch = attend_scratch,
 };

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/base/ranking.h"
 #include "engine/base/view.h"
 #include "engine/flow/fair.h"
 
@@ -22,10 +23,15 @@ struct request {
     const int32_t *ids;      /* [tokens] */
     const uint8_t *type_ids; /* [tokens] */
     uint32_t tokens;
-    const uint32_t *reads; /* [reads_count] tokens that the head reads; NULL: the first */
+    /* [reads_count] tokens that the head reads, ascending; NULL: the first */
+    const uint32_t *reads;
     uint32_t reads_count;
     _Atomic uint32_t replica; /* 0: in nobody's; see REQUEST_IN_REPLICA */
     float *outputs;           /* [outputs_width] what the head computed */
+    /* Of a head that ranks the vocabulary: what is asked of each read, and its answers one after
+     * the other, which the head writes here, since their room is the call's own choice. */
+    const struct ranking *ranking;
+    struct ranked *ranked; /* [reads_count, ranking->kept] */
 };
 
 /* One input of a call as the client gave it, and its answer. */

@@ -45,6 +45,11 @@ const struct model_weights *model_get_weights(const struct model *model) {
     return &weights;
 }
 
+enum model_task model_get_task(const struct model *model) {
+    (void)model;
+    return TASK_TEXT_CLASSIFICATION;
+}
+
 void model_drop_pages(const struct model *model, const struct tensor *tensor) {
     (void)model;
     dropped_bytes += tensor->bytes;
