@@ -428,7 +428,7 @@ class Check(CommandTest):
         self.assertIn("classifier.bias", report["error"])
 
     def test_tensors_of_an_unsupported_model_are_not_called_unused(self):
-        values = dict(tiny.config(), architectures=["BertForMaskedLM"])
+        values = dict(tiny.config(), architectures=["BertForNextSentencePrediction"])
         folder = tiny.write(pathlib.Path(self.folder.name) / "masked", values, tiny.weights(values))
         status, output, _ = harness.run("check", "--model", folder)
         self.assertEqual(status, 1)
