@@ -41,12 +41,14 @@ struct head_scratch {
     struct mask_decoder_scratch *decoder; /* NULL: the task needs none */
 };
 
+/* Errors: NO_MEMORY, UNSUPPORTED (too many shapes), INTERNAL. */
 enum status nodes_head_open(struct nodes *nodes, const struct kernels *kernels, struct error *err);
 void nodes_head_close(struct nodes *nodes);
 
 /* Adds both to the list of parts. The head is taken to run once for `text_tokens` tokens. */
 void nodes_head_list(struct nodes *nodes, double text_tokens);
 
+/* Opened on the thread that uses it. Errors: NO_MEMORY, INTERNAL. */
 enum status nodes_head_scratch_open(const struct nodes *nodes, struct head_scratch *out,
                                     struct error *err);
 void nodes_head_scratch_close(struct head_scratch *scratch);
