@@ -45,6 +45,7 @@ void transform_close(struct transform *transform);
 void transform_run(const struct transform *transform, struct linear_scratch *scratch,
                    const uint32_t *reads, uint32_t rows, float *gathered, float *hidden);
 
+/* Of its weights. */
 uint64_t transform_get_bytes(const struct transform *transform);
 
 #endif
