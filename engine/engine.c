@@ -77,7 +77,7 @@ static enum status model_load(struct engine *engine, const struct engine_options
         status =
             nodes_open(engine->model, options->dtype ? options->dtype : "f32", &engine->nodes, err);
     if (status == STATUS_OK)
-        status = engine_make_plan(engine, &options->plan, err);
+        status = engine_make_plan(engine, &options->plan, options->microbatch_tokens, err);
     if (status != STATUS_OK)
         return status;
     info_set(engine, options);
@@ -149,8 +149,8 @@ static double rate_measure(const struct engine *engine, uint64_t *turn_ns) {
         }
         rate += tokens / heaviest;
     }
-    double cores_rate =
-        tokens * engine->plan.cores * pipeline->replicas_count / (work_ns > 1 ? work_ns : 1);
+    double cores_rate = tokens * engine->plan.machine.cores * pipeline->replicas_count /
+                        (work_ns > 1 ? work_ns : 1);
     return (rate < cores_rate ? rate : cores_rate) * (double)NS_PER_S;
 }
 
@@ -184,12 +184,12 @@ static enum status threads_start(struct engine *engine, const struct engine_opti
     uint32_t tokens_max = microbatch_room(engine, options->microbatch_tokens);
     uint32_t threads = options->tokenizer_threads;
     if (threads == 0)
-        threads = 1 + engine->plan.cores / 8;
+        threads = 1 + engine->plan.machine.cores / 8;
     if (threads > LIMIT_TOKENIZER_THREADS)
         threads = LIMIT_TOKENIZER_THREADS;
     if (batcher_init(&engine->batcher, &engine->admission, LIMIT_CALLS,
                      microbatch_rows(engine, tokens_max), tokens_max,
-                     engine->plan.vgs_count * engine->plan.replicas) != STATUS_OK ||
+                     engine->plan.encoder_stages * engine->plan.replicas) != STATUS_OK ||
         turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->texts) != STATUS_OK ||
         turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->long_texts) != STATUS_OK)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the queues");

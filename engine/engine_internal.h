@@ -1,5 +1,5 @@
 /* engine_internal.h: what the engine's own files share. engine.c opens and closes;
- * engine_model.c checks what belongs together; engine_submit.c lets calls in; engine_tokenize.c
+ * engine_model.c checks what belongs together; engine_machine.c describes the machine to the plan; engine_submit.c lets calls in; engine_tokenize.c
  * turns texts into requests; engine_score.c turns logits into answers; engine_info.c tells. */
 #ifndef BERTD_ENGINE_INTERNAL_H
 #define BERTD_ENGINE_INTERNAL_H
@@ -50,7 +50,8 @@ struct engine {
     struct tokenizer *tokenizer;
     struct nodes *nodes;
     struct cpus cpus;
-    char cpus_text[128], plan_reason[CPUS_REASON_BYTES];
+    struct plan_cpu machine_cpus[CPUS_MAX];
+    char plan_reason[CPUS_REASON_BYTES]; /* of an imagined machine */
     struct plan plan;
     char *plan_text, *plan_json;
     struct engine_info info;
@@ -79,9 +80,15 @@ enum status engine_fit(const struct model *model, const struct tokenizer *tokeni
                        uint32_t *tokens_max, struct error *err);
 enum activation engine_activation(const struct model_config *config);
 
-/* Fills cpus, cpus_text, plan_reason and plan from the nodes. */
+/* Fills cpus, machine_cpus, plan_reason and plan from the nodes. */
 enum status engine_make_plan(struct engine *engine, const struct plan_options *options,
-                             struct error *err);
+                             uint32_t microbatch_tokens, struct error *err);
+
+/* engine_machine.c */
+
+/* Fills cpus, machine_cpus and plan_reason, which *out points into. Error: INVALID_VALUE. */
+enum status engine_find_machine(struct engine *engine, const struct imagined_machine *wished,
+                                struct plan_machine *out, struct error *err);
 
 /* engine_tokenize.c */
 enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, struct error *err);

@@ -1,7 +1,5 @@
 /* engine_model.c: what follows from the model's files: whether tokenizer and weights belong
  * together, the limit, the activation, the plan. */
-#include <stdio.h>
-
 #include "engine/engine_internal.h"
 
 enum status engine_fit(const struct model *model, const struct tokenizer *tokenizer,
@@ -37,25 +35,22 @@ enum activation engine_activation(const struct model_config *config) {
 }
 
 enum status engine_make_plan(struct engine *engine, const struct plan_options *options,
-                             struct error *err) {
+                             uint32_t microbatch_tokens, struct error *err) {
     struct plan_wishes wishes = {
         .layers_count = model_get_config(engine->model)->layers_count,
-        .cpus = engine->cpus_text,
-        .reason = engine->plan_reason,
         .stages = options->stages,
         .layers_per_stage = options->layers_per_stage,
+        .virtual_graphs = options->virtual_graphs,
+        .pin = options->pin,
         .replicas = options->replicas,
+        .stage_threads = options->stage_threads,
         .no_pipelining = options->no_pipelining,
         .max_in_flight = options->max_in_flight,
+        .microbatch_tokens = microbatch_tokens,
     };
+    enum status status = engine_find_machine(engine, &options->machine, &wishes.machine, err);
+    if (status != STATUS_OK)
+        return status;
     wishes.parts = nodes_parts(engine->nodes, &wishes.parts_count);
-    cpus_find(NULL, &engine->cpus);
-    cpus_to_text(&engine->cpus, engine->cpus_text, sizeof engine->cpus_text);
-    wishes.cores = options->cores > 0 ? options->cores : engine->cpus.cores;
-    if (options->cores > 0)
-        snprintf(engine->plan_reason, sizeof engine->plan_reason, "planned for %u cores, as asked",
-                 options->cores);
-    else
-        snprintf(engine->plan_reason, sizeof engine->plan_reason, "%s", engine->cpus.reason);
     return plan_make(&wishes, &engine->plan, err);
 }

@@ -82,8 +82,8 @@ void inspect_report_close(const struct inspect_report *report); /* NULL is allow
 /* The plan that engine_open() would use with the same options. Errors: as engine_open(). */
 struct inspect_plan;
 enum status inspect_plan_open(const char *dir, const char *dtype,
-                              const struct plan_options *options, struct inspect_plan **out,
-                              struct error *err);
+                              const struct plan_options *options, uint32_t microbatch_tokens,
+                              struct inspect_plan **out, struct error *err);
 const char *inspect_plan_text(const struct inspect_plan *plan); /* many lines */
 const char *inspect_plan_json(const struct inspect_plan *plan); /* one line */
 void inspect_plan_close(struct inspect_plan *plan);             /* NULL is allowed */

@@ -146,8 +146,8 @@ struct inspect_plan {
 };
 
 enum status inspect_plan_open(const char *dir, const char *dtype,
-                              const struct plan_options *options, struct inspect_plan **out,
-                              struct error *err) {
+                              const struct plan_options *options, uint32_t microbatch_tokens,
+                              struct inspect_plan **out, struct error *err) {
     struct inspect_plan *inspect = calloc(1, sizeof *inspect);
     *out = NULL;
     if (!inspect)
@@ -157,7 +157,7 @@ enum status inspect_plan_open(const char *dir, const char *dtype,
     if (status == STATUS_OK)
         status = nodes_open(engine->model, dtype ? dtype : "f32", &engine->nodes, err);
     if (status == STATUS_OK)
-        status = engine_make_plan(engine, options, err);
+        status = engine_make_plan(engine, options, microbatch_tokens, err);
     if (status == STATUS_OK) {
         engine->plan_text = plan_to_text(&engine->plan);
         engine->plan_json = plan_to_json(&engine->plan);

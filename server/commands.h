@@ -16,15 +16,21 @@ extern const struct command command_check;
 extern const struct command command_health;
 extern const struct command command_version;
 
+/* A machine to plan for that is not here. */
+struct engine_settings_machine {
+    uint64_t cores, nodes, smt, l2_bytes, l3_bytes; /* 0: as here */
+};
+
 /* Model and plan, as `serve` has them; what commands pass on to engine_open(). */
 struct engine_settings {
     const char *model; /* as given, or NULL for the demo model; see model_source.h */
     uint32_t dtype;    /* index into DTYPE_CHOICES */
     uint64_t stages, replicas, max_in_flight, microbatch_tokens, tokenizer_threads; /* 0: auto */
-    uint64_t stage_timeout_ms;
+    uint64_t stage_threads, stage_timeout_ms;
     const char *trace;
-    const char *layers_per_stage;
+    const char *layers_per_stage, *virtual_graphs, *pin;
     bool no_pipelining;
+    struct engine_settings_machine machine; /* `bertd plan` only */
 };
 
 #define DTYPE_CHOICES "f32|auto"
@@ -54,6 +60,14 @@ struct engine_settings {
     {.name = "layers-per-stage", .kind = OPTION_STRING,                                            \
      .offset = offsetof(type, field.layers_per_stage), .value_name = "N,N,-1",                     \
      .environment = true, .help = "layers of each stage; one -1 takes the rest"},                  \
+    {.name = "virtual-graphs", .kind = OPTION_STRING,                                              \
+     .offset = offsetof(type, field.virtual_graphs), .value_name = "N,N,N",                        \
+     .environment = true, .help = "virtual graph of each encoder stage and of the head"},          \
+    {.name = "pin", .kind = OPTION_STRING, .offset = offsetof(type, field.pin),                    \
+     .value_name = "SET;SET", .environment = true,                                                 \
+     .help = "CPU set, such as 0-3, of each virtual graph or of each in each replica"},            \
+    OPTION_ROW_AUTO(type, field.stage_threads, "stage-threads", LIMIT_STAGE_THREADS,               \
+                    "threads of each stage, which split its products"),                            \
     OPTION_ROW_AUTO(type, field.replicas, "replicas", LIMIT_REPLICAS,                              \
                     "pipelines over one set of weights"),                                          \
     {.name = "no-pipelining", .kind = OPTION_FLAG, .offset = offsetof(type, field.no_pipelining),  \

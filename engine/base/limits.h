@@ -57,6 +57,7 @@
 #define LIMIT_OUTPUTS_BYTES          (16u << 20) /* outputs of one microbatch, or one row's */
 #define LIMIT_STAGES                 64u
 #define LIMIT_REPLICAS               64u
+#define LIMIT_STAGE_THREADS          64u
 #define LIMIT_MICROBATCH_TOKENS      65536u
 #define LIMIT_MICROBATCHES_IN_FLIGHT 256u
 #define LIMIT_TOKENIZER_THREADS      16u

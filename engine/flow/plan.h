@@ -1,44 +1,75 @@
-/* plan.h: which parts of the model run in which stage, on which virtual graph, in how many
- * replicas. Made once at start from the parts' costs, then immutable.
+/* plan.h: which parts of the model run in which stage, on which virtual graph, on which cores, in
+ * how many replicas, and what comes of it. Made once at start from the parts' measured costs and
+ * the machine, then immutable. Pure: it looks at nothing but its input.
  *
  * Parts come in the model's order: the embedding, L encoder layers of PLAN_THIRDS parts each, the
- * parts of the head. Encoder
- * stage i runs on virtual graph (VG) i; the embedding belongs to stage 0. With several encoder
- * stages the head is one more stage on VG 0, where it finds the weights it may share with the
- * embedding; with one it is fused into it. */
+ * parts of the head. By default encoder stage i runs on virtual graph (VG) i; the embedding belongs
+ * to stage 0. With several encoder stages the head is one more stage on VG 0, where it finds the
+ * weights it may share with the embedding; with one it is fused into it.
+ *
+ * The prediction, for microbatches of T tokens, R replicas and M microbatches in flight in each:
+ *   service of a stage = its parts' costs, divided by what a team of its threads gains, and the
+ *                        hand-over from the stage before it
+ *   rate of a replica  = the least of 1 / its longest service, M / the sum of its services, and
+ *                        for each of its CPU sets (cores of the set) / (core time of all stages,
+ *                        of all replicas, that run there)
+ * Files: plan_wishes.c reads what was given by hand; plan_places.c shares out the cores;
+ * plan_borders.c finds borders; plan_predict.c computes the above; plan.c chooses;
+ * plan_reason.c says why; plan_print.c and plan_json.c show it. */
 #ifndef BERTD_FLOW_PLAN_H
 #define BERTD_FLOW_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/base/cpus.h"
 #include "engine/base/limits.h"
 #include "engine/base/status.h"
 #include "engine/base/thread.h"
 
-enum { PLAN_THIRDS = 3 };
+enum { PLAN_THIRDS = 3, PLAN_REASON_BYTES = 1024, PLAN_NODES_MAX = 64 };
 
 /* The least piece of the model that can be placed. */
 struct part {
     const char *name;  /* "Embedding", "Encoder 0", "Pooler", "Classifier" */
     const char *third; /* of an encoder layer: "attention", "intermediate", "output"; else NULL */
     uint64_t weights_bytes;
-    double cost; /* multiply-adds a token, for the share of the work */
+    double cost;             /* nanoseconds a token on one core */
+    uint32_t handover_bytes; /* a token, to the next stage when a stage ends with this part */
+    bool shares_first; /* reads the first part's matrix too, which is in neither weight twice */
+};
+
+/* A CPU that the threads may use. Numbers of cores, nodes and groups only tell equal from
+ * different. */
+struct plan_cpu {
+    uint16_t cpu, core, node, l3;
+};
+
+struct plan_machine {
+    const struct plan_cpu *cpus; /* must outlive the plan */
+    uint32_t cpus_count;         /* 1..CPUS_MAX */
+    uint32_t cores;              /* that may be busy at a time; 1 or more */
+    uint64_t l2_bytes;           /* of a core; 0: unknown */
+    uint64_t l3_bytes;           /* of the CPUs with the same `l3`; 0: unknown */
+    const char *reason; /* why there are so many cores, a sentence; must outlive the plan */
+    bool imagined;      /* it is not the one that the costs were measured on */
 };
 
 /* What is to be planned. Zero and NULL mean "choose". */
 struct plan_wishes {
     const struct part *parts; /* embedding, layers, head; must outlive the plan */
     uint32_t parts_count, layers_count;
-    uint32_t cores;     /* 1 or more */
-    const char *cpus;   /* the CPUs that the threads may use, "0-3"; must outlive the plan */
-    const char *reason; /* why there are so many cores; must outlive the plan */
-    uint32_t stages;    /* of the encoder */
+    struct plan_machine machine;
+    uint32_t stages;              /* of the encoder */
     const char *layers_per_stage; /* "2,2,-1" or "2.3,-1": .3 and .6 are one and two thirds of a
                                      layer, one -1 takes what is left */
+    const char *virtual_graphs;   /* "0,1,0": of each encoder stage and of the head */
+    const char *pin; /* "0-3;4-7": a CPU set of each VG, or of each VG of each replica */
     uint32_t replicas;
+    uint32_t stage_threads; /* the team of each stage */
     bool no_pipelining;
     uint32_t max_in_flight;
+    uint32_t microbatch_tokens;
 };
 
 struct plan_stage {
@@ -46,29 +77,61 @@ struct plan_stage {
     uint32_t first_part, parts_count;
     uint32_t vg;
     uint64_t weights_bytes;
-    double share; /* of the work of one token, 0..1 */
+    double cost;       /* nanoseconds a token of its parts, on one core */
+    double share;      /* of the work of one token, 0..1 */
+    double service_ns; /* a token, as its team runs it and with the hand-over */
+    double busy;       /* predicted utilisation, 0..1 */
+};
+
+/* The CPU set of one virtual graph in one replica: plan.cpus[first .. first + count - 1]. Equal
+ * sets are the same range. */
+struct plan_place {
+    uint16_t first, count;
+    uint16_t cores; /* of these CPUs that may be busy at a time */
+    int16_t node;   /* NUMA node of all its CPUs, or -1 */
 };
 
 struct plan {
     const struct part *parts;
-    uint32_t parts_count, cores;
-    const char *cpus, *reason;
-    uint32_t stages_count; /* threads of one replica, the head's included */
-    uint32_t vgs_count;    /* encoder stages */
+    uint32_t parts_count;
+    struct plan_machine machine;
+    uint32_t stages_count;   /* threads' groups of one replica, the head's included */
+    uint32_t encoder_stages; /* the same without a head of its own */
+    uint32_t vgs_count;
     uint32_t replicas;
+    uint32_t stage_threads; /* of each stage */
     bool pipelining;
-    uint32_t max_in_flight; /* microbatches of one replica */
+    uint32_t max_in_flight;     /* microbatches of one replica */
+    uint32_t microbatch_tokens; /* predicted budget, or as given */
     struct plan_stage stages[LIMIT_STAGES + 1];
-    uint32_t bottleneck_vg; /* the one with the most work */
-    double bottleneck_share;
-    uint64_t weights_bytes;
+    uint64_t weights_bytes;   /* of the model, once */
     bool splits_feed_forward; /* a stage ends after an intermediate third */
+
+    uint16_t cpus[2 * CPUS_MAX];                                   /* what the places point into */
+    struct plan_place places[(LIMIT_STAGES + 1) * LIMIT_REPLICAS]; /* [replicas][vgs_count] */
+    bool pinned;     /* the sets are there to be kept to; else every set is all CPUs */
+    uint32_t copies; /* of the weights: NUMA nodes that the sets are on, 1 or more */
+
+    double cost;              /* nanoseconds a token of all parts */
+    double tokens_per_second; /* predicted, all replicas */
+    uint32_t bottleneck_vg;   /* the one with the most work for each of its cores */
+    double bottleneck_share;  /* its part of the work of one token */
+    char reason[PLAN_REASON_BYTES];
 };
 
-/* Left to itself it takes as many stages as there are cores while each has a layer at least, with
- * borders that make the virtual graph with the most work as light as can be, and as many replicas
- * as the cores then allow. Error: INVALID_VALUE (says what was given and what is allowed). */
+/* Chooses what was not given so that the predicted throughput is greatest; among plans within
+ * half a per cent of each other, the one with the fewest threads, then with the least memory.
+ * Error: INVALID_VALUE (says what was given and what is allowed). */
 enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct error *err);
+
+/* Where virtual graph `vg` of a replica runs. */
+static inline const struct plan_place *plan_get_place(const struct plan *plan, uint32_t replica,
+                                                      uint32_t vg) {
+    return &plan->places[replica * plan->vgs_count + vg];
+}
+
+/* Bytes of the weights of a virtual graph; shared matrices count once. */
+uint64_t plan_vg_weights(const struct plan *plan, uint32_t vg);
 
 /* The allocation table for people, and as one line of JSON. free() them. NULL: no memory. */
 char *plan_to_text(const struct plan *plan);

@@ -1,15 +1,14 @@
-/* plan_print.c: the plan as a table and as JSON. Names of parts and stages need no escaping: they
- * are ours. */
-#include "engine/flow/plan.h"
-
+/* plan_print.c: the plan as tables for people: each part's virtual graph, the stages, the graphs'
+ * weights against the caches, the prediction and its reasons. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_TEXT_BYTES = 48, PARTS_TEXT_BYTES = 2 * PART_TEXT_BYTES + 8 };
+#include "engine/flow/plan_internal.h"
 
-/* The virtual graph of a part. */
-static uint32_t part_vg(const struct plan *plan, uint32_t part) {
+enum { PART_TEXT_BYTES = 48, PARTS_TEXT_BYTES = 2 * PART_TEXT_BYTES + 8, CPUS_TEXT_BYTES = 128 };
+
+uint32_t plan_part_vg(const struct plan *plan, uint32_t part) {
     uint32_t stage = 0;
     while (part >= plan->stages[stage].first_part + plan->stages[stage].parts_count)
         stage++;
@@ -26,7 +25,7 @@ static bool part_is_whole(const struct plan *plan, uint32_t part, uint32_t *coun
     while (end < plan->parts_count && strcmp(plan->parts[end].name, name) == 0)
         end++;
     *count = 1;
-    if (part_vg(plan, first) != part_vg(plan, end - 1))
+    if (plan_part_vg(plan, first) != plan_part_vg(plan, end - 1))
         return false;
     *count = end - part;
     return true;
@@ -55,68 +54,128 @@ static const char *plural(uint32_t count) {
     return count == 1 ? "" : "s";
 }
 
-static void text_print(const struct plan *plan, FILE *out) {
+static double megabytes(uint64_t bytes) {
+    return (double)bytes / 1e6;
+}
+
+static double mebibytes(uint64_t bytes) {
+    return (double)bytes / (1 << 20);
+}
+
+static void parts_print(const struct plan *plan, FILE *out) {
     char parts[PARTS_TEXT_BYTES];
     for (uint32_t i = 0, count; i < plan->parts_count; i += count) {
         part_describe(plan, i, parts);
         part_is_whole(plan, i, &count);
-        fprintf(out, "%s --> VG %u\n", parts, part_vg(plan, i));
+        fprintf(out, "%s --> VG %u%s\n", parts, plan_part_vg(plan, i),
+                plan->parts[i].shares_first ? " (shares the embedding's matrix)" : "");
     }
-    fprintf(out, "\n%-9s %3s  %-46s %-8s %12s %7s\n", "stage", "VG", "parts", "CPUs", "weights",
-            "work");
+}
+
+static void stages_print(const struct plan *plan, FILE *out) {
+    char parts[PARTS_TEXT_BYTES], cpus[CPUS_TEXT_BYTES];
+    fprintf(out, "\n%-9s %3s  %-44s %-8s %11s %11s %7s %7s\n", "stage", "VG", "parts", "CPUs",
+            "weights", "us/token", "share", "busy");
     for (uint32_t i = 0; i < plan->stages_count; i++) {
         const struct plan_stage *stage = &plan->stages[i];
+        const struct plan_place *place = plan_get_place(plan, 0, stage->vg);
         parts_describe(plan, stage, parts);
-        fprintf(out, "%-9s %3u  %-46s %-8s %9.2f MB %5.1f %%\n", stage->name, stage->vg, parts,
-                plan->cpus, (double)stage->weights_bytes / 1e6, stage->share * 100);
+        plan_cpus_describe(plan->cpus + place->first, place->count, cpus, sizeof cpus);
+        fprintf(out, "%-9s %3u  %-44s %-8s %8.2f MB %11.3f %5.1f %% %5.1f %%\n", stage->name,
+                stage->vg, parts, cpus, megabytes(stage->weights_bytes), stage->cost / 1e3,
+                stage->share * 100, stage->busy * 100);
     }
-    fprintf(out, "%-9s %3s  %-46s %-8s %9.2f MB %5.1f %%\n\n", "all", "", "", "",
-            (double)plan->weights_bytes / 1e6, 100.0);
-    fprintf(out, "%u replica%s of %u thread%s, %s, %u microbatch%s in flight in each\n",
-            plan->replicas, plural(plan->replicas), plan->stages_count, plural(plan->stages_count),
+    fprintf(out, "%-9s %3s  %-44s %-8s %8.2f MB %11.3f %5.1f %%\n\n", "all", "", "", "",
+            megabytes(plan->weights_bytes), plan->cost / 1e3, 100.0);
+}
+
+/* The sets of a graph in all replicas, "0 | 1"; those that are one set once. */
+static void places_print(const struct plan *plan, uint32_t vg, FILE *out) {
+    enum { SHOWN_MAX = 8 };
+    char cpus[CPUS_TEXT_BYTES];
+    uint32_t shown = 0;
+    for (uint32_t r = 0; r < plan->replicas; r++) {
+        const struct plan_place *place = plan_get_place(plan, r, vg);
+        uint32_t before = 0;
+        while (plan_get_place(plan, before, vg)->first != place->first)
+            before++;
+        if (before < r)
+            continue;
+        if (shown++ == SHOWN_MAX)
+            fprintf(out, " | ...");
+        if (shown > SHOWN_MAX)
+            continue;
+        plan_cpus_describe(plan->cpus + place->first, place->count, cpus, sizeof cpus);
+        fprintf(out, "%s%s", shown > 1 ? " | " : " ", cpus);
+    }
+}
+
+static void graphs_print(const struct plan *plan, FILE *out) {
+    const uint64_t l2 = plan->machine.l2_bytes, l3 = plan->machine.l3_bytes;
+    for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
+        const uint64_t weights = plan_vg_weights(plan, vg), group = plan_l3_weights(plan, vg);
+        fprintf(out, "VG %u on CPUs", vg);
+        places_print(plan, vg, out);
+        fprintf(out, ": %.2f MB of weights", megabytes(weights));
+        if (l2 > 0)
+            fprintf(out,
+                    weights <= l2 ? ", fit a core's own L2 of %.4g MiB"
+                                  : ", more than a core's own L2 of %.4g MiB",
+                    mebibytes(l2));
+        if (l3 > 0 && weights > l2)
+            fprintf(out,
+                    group <= l3 ? "; %.2f MB fit its L3 of %.4g MiB"
+                                : "; %.2f MB, more than its L3 of %.4g MiB",
+                    megabytes(group), mebibytes(l3));
+        fputc('\n', out);
+    }
+    fputc('\n', out);
+}
+
+static void prediction_print(const struct plan *plan, FILE *out) {
+    if (plan->machine.imagined)
+        fprintf(out, "a machine that is not here; costs as measured on this one\n");
+    fprintf(out, "%u replica%s of %u stage%s, ", plan->replicas, plural(plan->replicas),
+            plan->stages_count, plural(plan->stages_count));
+    if (plan->stage_threads > 1)
+        fprintf(out, "%u threads each, ", plan->stage_threads);
+    fprintf(out, "%s, %u microbatch%s in flight in each\n",
             plan->pipelining ? "pipelined" : "one microbatch after the other", plan->max_in_flight,
             plan->max_in_flight == 1 ? "" : "es");
+    if (plan->copies > 1)
+        fprintf(out, "a set of weights on each of %u NUMA nodes\n", plan->copies);
+    fprintf(out, "predicted: %.0f tokens a second in microbatches of %u, ", plan->tokens_per_second,
+            plan->microbatch_tokens);
+    fprintf(out, "which read %.1f GB of weights a second from beyond the L2\n",
+            plan_weights_traffic(plan) / 1e9);
     fprintf(out, "predicted bottleneck: VG %u with %.1f %% of the work\n", plan->bottleneck_vg,
             plan->bottleneck_share * 100);
     fprintf(out, "%s\n", plan->reason);
 }
 
-static void json_print(const struct plan *plan, FILE *out) {
-    double whole = 0;
-    for (uint32_t i = 0; i < plan->parts_count; i++)
-        whole += plan->parts[i].cost;
-    fprintf(out,
-            "{\"stages\":%u,\"virtual_graphs\":%u,\"replicas\":%u,\"pipelining\":%s,"
-            "\"max_in_flight\":%u,\"cores\":%u,\"cpus\":\"%s\",\"reason\":\"%s\","
-            "\"weights_bytes\":%llu,\"parts\":[",
-            plan->vgs_count, plan->vgs_count, plan->replicas, plan->pipelining ? "true" : "false",
-            plan->max_in_flight, plan->cores, plan->cpus, plan->reason,
-            (unsigned long long)plan->weights_bytes);
-    for (uint32_t i = 0; i < plan->parts_count; i++)
-        fprintf(out,
-                "%s{\"name\":\"%s%s%s\",\"virtual_graph\":%u,\"weights_bytes\":%llu,"
-                "\"work\":%.6f}",
-                i > 0 ? "," : "", plan->parts[i].name, plan->parts[i].third ? " " : "",
-                plan->parts[i].third ? plan->parts[i].third : "", part_vg(plan, i),
-                (unsigned long long)plan->parts[i].weights_bytes,
-                whole > 0 ? plan->parts[i].cost / whole : 0.0);
-    fprintf(out, "],\"threads\":[");
-    for (uint32_t i = 0; i < plan->stages_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
-        fprintf(out, "%s{\"name\":\"%s\",\"virtual_graph\":%u,\"parts\":[", i > 0 ? "," : "",
-                stage->name, stage->vg);
-        for (uint32_t p = stage->first_part; p < stage->first_part + stage->parts_count; p++)
-            fprintf(out, "%s\"%s%s%s\"", p > stage->first_part ? "," : "", plan->parts[p].name,
-                    plan->parts[p].third ? " " : "",
-                    plan->parts[p].third ? plan->parts[p].third : "");
-        fprintf(out, "],\"cpus\":\"%s\",\"weights_bytes\":%llu,\"work\":%.6f}", plan->cpus,
-                (unsigned long long)stage->weights_bytes, stage->share);
-    }
-    fprintf(out, "],\"bottleneck\":{\"virtual_graph\":%u,\"work\":%.6f}}", plan->bottleneck_vg,
-            plan->bottleneck_share);
+static void text_print(const struct plan *plan, FILE *out) {
+    parts_print(plan, out);
+    stages_print(plan, out);
+    graphs_print(plan, out);
+    prediction_print(plan, out);
 }
 
-static char *print(const struct plan *plan, void (*body)(const struct plan *, FILE *)) {
+void plan_cpus_describe(const uint16_t *cpus, uint32_t count, char *out, size_t room) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0, last; i < count && used + 1 < room; i = last + 1) {
+        last = i;
+        while (last + 1 < count && cpus[last + 1] == cpus[last] + 1)
+            last++;
+        const char *comma = i > 0 ? "," : "";
+        int n = last == i
+                    ? snprintf(out + used, room - used, "%s%u", comma, cpus[i])
+                    : snprintf(out + used, room - used, "%s%u-%u", comma, cpus[i], cpus[last]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+char *plan_print(const struct plan *plan, void (*body)(const struct plan *, FILE *)) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -130,9 +189,5 @@ static char *print(const struct plan *plan, void (*body)(const struct plan *, FI
 }
 
 char *plan_to_text(const struct plan *plan) {
-    return print(plan, text_print);
-}
-
-char *plan_to_json(const struct plan *plan) {
-    return print(plan, json_print);
+    return plan_print(plan, text_print);
 }
