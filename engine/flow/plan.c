@@ -6,19 +6,32 @@
 
 #include "engine/flow/plan_internal.h"
 
-uint64_t plan_vg_weights(const struct plan *plan, uint32_t vg) {
+/* Bytes of the graph's own parts; whether they use the first part's matrix, as it or as sharers. */
+static uint64_t vg_sum(const struct plan *plan, uint32_t vg, bool *has_first, bool *shares_first) {
     uint64_t bytes = 0;
-    bool shares = false, has_first = false;
-    for (uint32_t i = 0; i < plan->stages_count; i++) {
-        const struct plan_stage *stage = &plan->stages[i];
-        if (stage->vg != vg)
+    *has_first = *shares_first = false;
+    for (uint32_t p = 0; p < plan->parts_count; p++) {
+        if (plan_part_vg(plan, p) != vg)
             continue;
-        bytes += stage->weights_bytes;
-        has_first |= stage->first_part == 0;
-        for (uint32_t p = stage->first_part; p < stage->first_part + stage->parts_count; p++)
-            shares |= plan->parts[p].shares_first;
+        bytes += plan->parts[p].weights_bytes;
+        *shares_first |= plan->parts[p].shares_first;
+        *has_first |= p == 0;
     }
-    return bytes + (shares && !has_first ? plan->parts[0].weights_bytes : 0);
+    return bytes;
+}
+
+uint64_t plan_vg_weights(const struct plan *plan, uint32_t vg) {
+    bool has_first, shares_first;
+    const uint64_t bytes = vg_sum(plan, vg, &has_first, &shares_first);
+    return bytes + (shares_first && !has_first ? plan->parts[0].weights_bytes : 0);
+}
+
+uint64_t plan_vg_reads(const struct plan *plan, uint32_t vg) {
+    bool has_first, shares_first;
+    const uint64_t bytes = vg_sum(plan, vg, &has_first, &shares_first);
+    if (shares_first == has_first)
+        return bytes;
+    return has_first ? bytes - plan->parts[0].weights_bytes : bytes + plan->parts[0].weights_bytes;
 }
 
 /* Virtual graphs of a plan with so many encoder stages. */

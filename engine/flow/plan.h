@@ -133,6 +133,10 @@ static inline const struct plan_place *plan_get_place(const struct plan *plan, u
 /* Bytes of the weights of a virtual graph; shared matrices count once. */
 uint64_t plan_vg_weights(const struct plan *plan, uint32_t vg);
 
+/* Those that every microbatch reads, which is what caches are good for: of the embedding it reads
+ * a few rows only, unless a part of the graph shares its matrix. */
+uint64_t plan_vg_reads(const struct plan *plan, uint32_t vg);
+
 /* The allocation table for people, and as one line of JSON. free() them. NULL: no memory. */
 char *plan_to_text(const struct plan *plan);
 char *plan_to_json(const struct plan *plan);

@@ -88,8 +88,8 @@ double plan_vg_load(const struct plan *plan, uint32_t vg);
 /* Bytes of weights a second that do not stay in a core's own L2. */
 double plan_weights_traffic(const struct plan *plan);
 
-/* Bytes of all graphs that have a CPU under the same L3 as the graph's first one. */
-uint64_t plan_l3_weights(const struct plan *plan, uint32_t vg);
+/* What microbatches read of all graphs that have a CPU under the same L3 as this one's first. */
+uint64_t plan_l3_reads(const struct plan *plan, uint32_t vg);
 
 /* plan.c: the plan with so many stages and replicas, and all else as wished. */
 void plan_draft_make(struct plan_work *work, uint32_t stages, uint32_t replicas, struct plan *out);

@@ -57,11 +57,13 @@ static void stages_print(const struct plan *plan, FILE *out) {
 static void graphs_print(const struct plan *plan, FILE *out) {
     fprintf(out, ",\"graphs\":[");
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
-        const uint64_t weights = plan_vg_weights(plan, vg);
-        fprintf(out, "%s{\"virtual_graph\":%u,\"weights_bytes\":%llu,\"fits_l2\":%s,\"fits_l3\":%s",
-                vg > 0 ? "," : "", vg, (unsigned long long)weights,
-                weights <= plan->machine.l2_bytes ? "true" : "false",
-                plan_l3_weights(plan, vg) <= plan->machine.l3_bytes ? "true" : "false");
+        const uint64_t reads = plan_vg_reads(plan, vg);
+        fprintf(out,
+                "%s{\"virtual_graph\":%u,\"weights_bytes\":%llu,\"read_bytes\":%llu,"
+                "\"fits_l2\":%s,\"fits_l3\":%s",
+                vg > 0 ? "," : "", vg, (unsigned long long)plan_vg_weights(plan, vg),
+                (unsigned long long)reads, reads <= plan->machine.l2_bytes ? "true" : "false",
+                plan_l3_reads(plan, vg) <= plan->machine.l3_bytes ? "true" : "false");
         fprintf(out, ",\"replicas\":[");
         for (uint32_t r = 0; r < plan->replicas; r++) {
             const struct plan_place *place = plan_get_place(plan, r, vg);
@@ -86,7 +88,7 @@ static void machine_print(const struct plan *plan, FILE *out) {
 static void reason_print(const struct plan *plan, FILE *out) {
     fprintf(out, ",\"reason\":\"");
     for (const char *at = plan->reason; *at; at++)
-        fputs(*at == '\n' ? ". " : (const char[]){*at, '\0'}, out);
+        fputs(*at == '\n' ? "; " : (const char[]){*at, '\0'}, out);
     fprintf(out, "\"");
 }
 

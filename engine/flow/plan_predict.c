@@ -149,8 +149,8 @@ void plan_predict(const struct plan_wishes *wishes, struct plan *plan) {
 double plan_weights_traffic(const struct plan *plan) {
     double bytes = 0;
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++)
-        if (plan_vg_weights(plan, vg) > plan->machine.l2_bytes)
-            bytes += (double)plan_vg_weights(plan, vg);
+        if (plan_vg_reads(plan, vg) > plan->machine.l2_bytes)
+            bytes += (double)plan_vg_reads(plan, vg);
     return bytes * plan->tokens_per_second / plan->microbatch_tokens;
 }
 
@@ -165,12 +165,12 @@ static bool vg_is_under_l3(const struct plan *plan, uint32_t vg, uint16_t l3) {
     return false;
 }
 
-uint64_t plan_l3_weights(const struct plan *plan, uint32_t vg) {
+uint64_t plan_l3_reads(const struct plan *plan, uint32_t vg) {
     const struct plan_place *place = plan_get_place(plan, 0, vg);
     const uint16_t l3 = plan_cpu_find(plan, plan->cpus[place->first])->l3;
     uint64_t bytes = 0;
     for (uint32_t other = 0; other < plan->vgs_count; other++)
         if (vg_is_under_l3(plan, other, l3))
-            bytes += plan_vg_weights(plan, other);
+            bytes += plan_vg_reads(plan, other);
     return bytes;
 }

@@ -113,19 +113,20 @@ static void places_print(const struct plan *plan, uint32_t vg, FILE *out) {
 static void graphs_print(const struct plan *plan, FILE *out) {
     const uint64_t l2 = plan->machine.l2_bytes, l3 = plan->machine.l3_bytes;
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
-        const uint64_t weights = plan_vg_weights(plan, vg), group = plan_l3_weights(plan, vg);
+        const uint64_t reads = plan_vg_reads(plan, vg), group = plan_l3_reads(plan, vg);
         fprintf(out, "VG %u on CPUs", vg);
         places_print(plan, vg, out);
-        fprintf(out, ": %.2f MB of weights", megabytes(weights));
+        fprintf(out, ": a microbatch reads %.2f MB of its %.2f MB of weights", megabytes(reads),
+                megabytes(plan_vg_weights(plan, vg)));
         if (l2 > 0)
             fprintf(out,
-                    weights <= l2 ? ", fit a core's own L2 of %.4g MiB"
-                                  : ", more than a core's own L2 of %.4g MiB",
+                    reads <= l2 ? ", which fit a core's own L2 of %.4g MiB"
+                                : ", more than a core's own L2 of %.4g MiB",
                     mebibytes(l2));
-        if (l3 > 0 && weights > l2)
+        if (l3 > 0 && reads > l2)
             fprintf(out,
-                    group <= l3 ? "; %.2f MB fit its L3 of %.4g MiB"
-                                : "; %.2f MB, more than its L3 of %.4g MiB",
+                    group <= l3 ? "; the %.2f MB under its L3 fit its %.4g MiB"
+                                : "; the %.2f MB under its L3 are more than its %.4g MiB",
                     megabytes(group), mebibytes(l3));
         fputc('\n', out);
     }

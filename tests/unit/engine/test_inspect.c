@@ -144,14 +144,14 @@ static void the_plan_is_the_one_that_serving_would_have(void **state) {
     (void)state;
     struct inspect_plan *plan;
     struct error err;
-    const struct plan_options options = {.layers_per_stage = "2,2,-1", .cores = 4};
+    const struct plan_options options = {.layers_per_stage = "2,2,-1", .machine = {.cores = 4}};
     const struct plan_options wrong = {.stages = 9};
-    assert_int_equal(inspect_plan_open(DEMO_MODEL, NULL, &options, &plan, &err), STATUS_OK);
+    assert_int_equal(inspect_plan_open(DEMO_MODEL, NULL, &options, 0, &plan, &err), STATUS_OK);
     assert_non_null(strstr(inspect_plan_text(plan), "Encoder 5 --> VG 2\nPooler --> VG 0\n"));
     assert_non_null(strstr(inspect_plan_text(plan), "planned for 4 cores"));
     assert_non_null(strstr(inspect_plan_json(plan), "\"virtual_graphs\":3"));
     inspect_plan_close(plan);
-    assert_int_equal(inspect_plan_open(DEMO_MODEL, NULL, &wrong, &plan, &err),
+    assert_int_equal(inspect_plan_open(DEMO_MODEL, NULL, &wrong, 0, &plan, &err),
                      STATUS_INVALID_VALUE);
     assert_null(plan);
     inspect_plan_close(NULL);

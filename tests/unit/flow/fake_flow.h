@@ -96,14 +96,19 @@ static void fake_run(const void *context, uint32_t first_part, uint32_t parts_co
     }
 }
 
-#define FAKE_LAYER(name)                                                                           \
-    {name, "attention", 1, 4}, {name, "intermediate", 1, 3}, {                                     \
-        name, "output", 1, 3                                                                       \
+#define FAKE_LAYER(name_)                                                                          \
+    {.name = (name_), .third = "attention", .weights_bytes = 1, .cost = 4000},                     \
+        {.name = (name_), .third = "intermediate", .weights_bytes = 1, .cost = 3000}, {            \
+        .name = (name_), .third = "output", .weights_bytes = 1, .cost = 3000                       \
     }
 
 static const struct part fake_parts[FAKE_PARTS] = {
-    {"Embedding", NULL, 1, 1}, FAKE_LAYER("Encoder 0"), FAKE_LAYER("Encoder 1"),
-    FAKE_LAYER("Encoder 2"),   FAKE_LAYER("Encoder 3"), {"Classifier", NULL, 1, 1},
+    {.name = "Embedding", .weights_bytes = 1, .cost = 1000},
+    FAKE_LAYER("Encoder 0"),
+    FAKE_LAYER("Encoder 1"),
+    FAKE_LAYER("Encoder 2"),
+    FAKE_LAYER("Encoder 3"),
+    {.name = "Classifier", .weights_bytes = 1, .cost = 1000},
 };
 
 /* What the parts make of one request when it is alone. */
@@ -153,6 +158,8 @@ static void source_complete(void *source, struct microbatch *microbatch) {
     }
 }
 
+static const struct plan_cpu fake_cpus[] = {{.cpu = 0}, {.cpu = 1, .core = 1}};
+
 /* `wishes`: stages, layers_per_stage, replicas, no_pipelining, max_in_flight count. */
 static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wishes,
                            uint64_t queue_tokens_max) {
@@ -161,9 +168,8 @@ static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wis
     whole.parts = fake_parts;
     whole.parts_count = FAKE_PARTS;
     whole.layers_count = FAKE_LAYERS;
-    whole.cores = 2;
-    whole.cpus = "";
-    whole.reason = "";
+    whole.machine = (struct plan_machine){
+        .cpus = fake_cpus, .cpus_count = 2, .cores = 2, .reason = "two cores"};
     admission_init(&flow->admission, queue_tokens_max, FAKE_CALLS_MAX);
     if (plan_make(&whole, &flow->plan, NULL) != STATUS_OK)
         abort();
