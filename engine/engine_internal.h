@@ -1,6 +1,7 @@
 /* engine_internal.h: what the engine's own files share. engine.c opens and closes;
- * engine_model.c checks what belongs together; engine_machine.c describes the machine to the plan; engine_submit.c lets calls in; engine_tokenize.c
- * turns texts into requests; engine_score.c turns logits into answers; engine_info.c tells. */
+ * engine_model.c checks what belongs together; engine_machine.c describes the machine to the plan;
+ * engine_submit.c lets calls in; engine_tokenize.c turns texts into requests; engine_score.c turns
+ * logits into answers; engine_info.c tells. */
 #ifndef BERTD_ENGINE_INTERNAL_H
 #define BERTD_ENGINE_INTERNAL_H
 

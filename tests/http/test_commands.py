@@ -122,9 +122,8 @@ class CommandLine(CommandTest):
                 self.assertIn(part, message)
 
     def test_options_of_later_versions_are_refused_and_never_ignored(self):
-        for option in ("virtual-graphs", "stage-threads", "pin", "decoder-chunks", "stage-timeout",
-                       "api-key", "api-key-file", "cors-origin", "tls-cert", "tls-key",
-                       "admin-port"):
+        for option in ("decoder-chunks", "api-key", "api-key-file", "cors-origin", "tls-cert",
+                       "tls-key", "admin-port"):
             self.assertIn("unknown option '--%s'" % option, self.refused("serve", "--" + option))
             variable = "BERTD_" + option.upper().replace("-", "_")
             message = self.refused("serve", env={variable: "secret-value"})
@@ -381,7 +380,7 @@ class Tokenize(CommandTest):
 
 class Plan(CommandTest):
     def test_every_part_has_its_place(self):
-        output = self.good("plan", "--stages", "2").decode()
+        output = self.good("plan", "--layers-per-stage", "3,3").decode()
         self.assertEqual(re.findall(r"(?m)^(.+) --> VG (\d)$", output),
                          [("Embedding", "0")] + [("Encoder %d" % i, str(i // 3)) for i in range(6)]
                          + [("Pooler", "0"), ("Classifier", "0")])
@@ -389,11 +388,12 @@ class Plan(CommandTest):
     def test_layers_and_replicas_are_obeyed_or_refused(self):
         plan = json.loads(self.good("plan", "--json", "--layers-per-stage", "1,-1,2",
                                     "--replicas", "2", "--max-in-flight", "3"))
-        self.assertEqual([len(t["parts"]) for t in plan["threads"]], [2, 3, 2, 2])
+        self.assertEqual([len(t["parts"]) for t in plan["threads"]], [4, 9, 6, 2])
         self.assertEqual((plan["replicas"], plan["max_in_flight"]), (2, 3))
         for options in (["--stages", "7"], ["--layers-per-stage", "1,2"],
                         ["--layers-per-stage", "-1,-1"], ["--layers-per-stage", "2,x"],
-                        ["--stages", "2", "--layers-per-stage", "2,2,2"]):
+                        ["--stages", "2", "--layers-per-stage", "2,2,2"],
+                        ["--virtual-graphs", "0,2,0"], ["--pin", "0-4095"]):
             for command in ("plan", "classify", "bench"):
                 self.assertIn(options[-2], self.refused(command, *options))
 
