@@ -12,6 +12,11 @@ enum status engine_fit(const struct model *model, const struct tokenizer *tokeni
                          "the tokenizer has token ids up to %u, the model's word embeddings only "
                          "have %u rows",
                          ids - 1, config->vocab_size);
+    if (!tokenizer_keeps_limit(tokenizer))
+        return error_set(
+            err, STATUS_UNSUPPORTED,
+            "the tokenizer's post-processor repeats a text or adds more special tokens "
+            "than truncation leaves room for, so no limit can be kept");
     *tokens_max = config->tokens_max;
     if (*tokens_max < least || *tokens_max == 0)
         return error_set(err, STATUS_BAD_FILE,

@@ -19,16 +19,34 @@
 
 struct added_token {
     int32_t id;
+    uint32_t length;     /* of its form, in bytes (raw) or code points (normalised) */
     bool lstrip, rstrip; /* swallow the white space before, behind */
     bool single_word;    /* no match beside a letter, digit or underscore */
     bool normalized;
     bool special;
 };
 
+/* An automaton after Aho and Corasick (1975) over the tokens spelled backwards: read from its end,
+ * a text gives for each place the longest token that starts there, in time linear in the text,
+ * however long the tokens are that it nearly spells. */
 struct added_set {
-    struct trie trie; /* text -> index into tokens */
-    bool leads[256];  /* bytes that some token starts with */
+    struct trie trie; /* backward spelling -> index into tokens */
+    uint32_t *fails;  /* [nodes] node of the longest proper suffix that the trie has */
+    int32_t *longest; /* [nodes] longest token that ends in this node or a suffix, or -1 */
+    bool last[256];   /* bytes that some token ends with */
     uint32_t count;
+};
+
+/* Where tokens start in a text, and the longest one there; from the text's end on. Belongs to a
+ * scratch. */
+struct added_match {
+    uint32_t start, end; /* bytes of a raw text, code points of a normalised one */
+    int32_t index;
+};
+
+struct added_matches {
+    struct added_match *items;
+    size_t count, capacity;
 };
 
 struct added_tokens {
@@ -43,11 +61,17 @@ struct added_tokens {
 void added_tokens_init(struct added_tokens *added);
 void added_tokens_free(struct added_tokens *added);
 
-/* Enters a token. The one that came first keeps a form that two tokens share. Errors: UNSUPPORTED
+/* Enters a token. The one that came first keeps a form that two tokens share (the library takes one
+ * of them by chance). Errors: UNSUPPORTED
  * (nothing is left of it after normalization), NO_MEMORY. */
 enum status added_tokens_add(struct added_tokens *added, const struct added_token *token,
                              struct view content, const struct normalizer *normalizer,
                              struct error *err);
+
+/* Builds the automata, after the last token. Linear in the tokens' bytes. Error: NO_MEMORY. */
+enum status added_tokens_build(struct added_tokens *added);
+
+void added_matches_free(struct added_matches *matches);
 
 /* Whether the id is a special added token's. */
 bool added_tokens_is_special(const struct added_tokens *added, int32_t id);
@@ -58,21 +82,30 @@ struct added_piece {
     size_t start, end; /* bytes of a raw text, code points of a normalised one */
 };
 
-/* Progress of one search. Start with ADDED_SEARCH_START. */
+/* Progress of one search. Start with added_search_start(). */
 struct added_search {
-    size_t at;                /* first place that is not handed out */
-    size_t match;             /* where the next match is looked for */
-    struct added_piece found; /* the match that follows, until it is handed out; id -1: none */
+    const struct added_matches *matches;
+    size_t left;                  /* matches that are not looked at */
+    size_t at;                    /* first place that is not handed out */
+    size_t behind;                /* end of the last match, white space aside */
+    size_t blank_from, blank_end; /* white space that was walked through */
+    struct added_piece found;     /* the match that follows, until it is handed out; id -1: none */
 };
 
-#define ADDED_SEARCH_START                                                                         \
-    (struct added_search) {                                                                        \
-        .found.id = -1                                                                             \
-    }
+/* Looks for all tokens of a set. The raw text is well-formed UTF-8. Linear in the text. Error:
+ * NO_MEMORY. */
+enum status added_tokens_scan_raw(const struct added_tokens *added, struct view text,
+                                  struct added_matches *matches);
+enum status added_tokens_scan_normal(const struct added_tokens *added,
+                                     const struct normal_buffer *text,
+                                     struct added_matches *matches);
 
-/* Hands out the pieces of a text in order; false at the end. Added tokens may overlap what an
- * earlier one swallowed, as in the pinned library. The raw text is well-formed UTF-8. Linear in
- * the text for tokens of bounded length. */
+struct added_search added_search_start(const struct added_matches *matches);
+
+/* Hands out the pieces of a scanned text in order; false at the end. Quirks of the pinned library:
+ * a token may match in white space that an earlier one swallowed, and then starts behind it if it
+ * has lstrip (nothing is left of it where it would have to end before), else overlaps it; the text
+ * goes on behind the last match, even if that repeats white space that was swallowed. */
 bool added_tokens_next_raw(const struct added_tokens *added, struct view text,
                            struct added_search *search, struct added_piece *piece);
 bool added_tokens_next_normal(const struct added_tokens *added, const struct normal_buffer *text,

@@ -12,6 +12,8 @@
 
 #include "engine/base/file.h"
 #include "engine/base/limits.h"
+#include "engine/text/encode_finish.h"
+#include "engine/text/offset_trim.h"
 #include "engine/text/tokenizer_parts.h"
 #include "engine/text/truncation.h"
 #include "engine/text/utf8.h"
@@ -26,6 +28,8 @@ struct tokenizer_scratch {
     struct pretokenizer_scratch words;
     struct token_list segments[2];
     struct token_model_scratch model;
+    struct added_matches raw_matches, normal_matches;
+    struct finish finish; /* of the last input */
 };
 
 static enum status tokenizer_new(struct tokenizer **out, struct error *err) {
@@ -74,8 +78,11 @@ static enum status read_files(struct tokenizer *tokenizer, const char *dir, stru
 }
 
 /* Hands the tokenizer out, or closes it after a failure. */
-static enum status opened(enum status status, struct tokenizer *tokenizer, struct tokenizer **out) {
+static enum status opened(enum status status, struct tokenizer *tokenizer, struct tokenizer **out,
+                          struct error *err) {
     *out = tokenizer;
+    if (status == STATUS_OK && added_tokens_build(&tokenizer->added) != STATUS_OK)
+        status = error_set(err, STATUS_NO_MEMORY, "no memory for the added tokens");
     if (status != STATUS_OK) {
         tokenizer_close(tokenizer);
         *out = NULL;
@@ -88,7 +95,7 @@ enum status tokenizer_open(const char *dir, struct tokenizer **out, struct error
     enum status status = tokenizer_new(&tokenizer, err);
     if (status == STATUS_OK)
         status = read_files(tokenizer, dir, err);
-    return opened(status, tokenizer, out);
+    return opened(status, tokenizer, out, err);
 }
 
 enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct error *err) {
@@ -96,7 +103,7 @@ enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct
     enum status status = tokenizer_new(&tokenizer, err);
     if (status == STATUS_OK)
         status = tokenizer_read_json(tokenizer, json, err);
-    return opened(status, tokenizer, out);
+    return opened(status, tokenizer, out, err);
 }
 
 void tokenizer_close(struct tokenizer *tokenizer) {
@@ -123,6 +130,8 @@ void tokenizer_scratch_close(struct tokenizer_scratch *scratch) {
         token_model_scratch_free(&scratch->model);
         token_list_free(&scratch->segments[0]);
         token_list_free(&scratch->segments[1]);
+        added_matches_free(&scratch->raw_matches);
+        added_matches_free(&scratch->normal_matches);
         free(scratch);
     }
 }
@@ -137,6 +146,10 @@ static void scratch_trim(struct tokenizer_scratch *scratch) {
     for (int i = 0; i < 2; i++)
         if (scratch->segments[i].capacity > SCRATCH_KEPT_MAX)
             token_list_free(&scratch->segments[i]);
+    if (scratch->raw_matches.capacity + scratch->normal_matches.capacity > SCRATCH_KEPT_MAX) {
+        added_matches_free(&scratch->raw_matches);
+        added_matches_free(&scratch->normal_matches);
+    }
 }
 
 enum status tokenizer_add_token(struct tokenizer *tokenizer, struct added_token token, int64_t id,
@@ -163,19 +176,6 @@ enum status tokenizer_add_token(struct tokenizer *tokenizer, struct added_token 
                : status;
 }
 
-enum status tokenizer_add_bert_templates(struct tokenizer *tokenizer, int32_t cls, int32_t sep) {
-    struct token_template *single = &tokenizer->templates[0], *pair = &tokenizer->templates[1];
-    enum status status = template_add_special(single, cls, 0);
-    if (status == STATUS_OK)
-        status = template_add_segment(single, 0, 0);
-    if (status == STATUS_OK)
-        status = template_add_special(single, sep, 0);
-    *pair = *single;
-    if (status == STATUS_OK)
-        status = template_add_segment(pair, 1, 1);
-    return status == STATUS_OK ? template_add_special(pair, sep, 1) : status;
-}
-
 /* What a word needs on its way to the list of tokens. */
 struct sink {
     const struct tokenizer *tokenizer;
@@ -188,6 +188,21 @@ static enum status tokenize_word(void *context, const struct normal_char *word, 
     struct sink *sink = context;
     return token_model_tokenize(&sink->tokenizer->model, sink->scratch, word, count, sink->tokens,
                                 sink->err);
+}
+
+/* Appends an added token that was matched in the normalised text. */
+static enum status add_normal_token(const struct tokenizer *tokenizer, int32_t id,
+                                    const struct normal_char *chars, size_t count,
+                                    struct token_list *tokens) {
+    struct token token = {id, chars[0].start, chars[count - 1].end};
+    if (!tokenizer->trims_offsets)
+        return token_list_add(tokens, token);
+    struct token_blanks blanks = {0, 0};
+    while (blanks.leading < count && offset_trim_blank(chars[blanks.leading].code))
+        blanks.leading++;
+    while (blanks.trailing < count && offset_trim_blank(chars[count - 1 - blanks.trailing].code))
+        blanks.trailing++;
+    return token_list_add_surface(tokens, token, blanks);
 }
 
 /* Bytes [start, end) hold no added token of the raw text: the steps from the normalizer on. */
@@ -206,7 +221,8 @@ static enum status encode_plain(const struct tokenizer *tokenizer,
                    ? status
                    : pretokenizer_apply(&tokenizer->pretokenizer, &scratch->words, now->chars,
                                         now->count, tokenize_word, &sink);
-    struct added_search search = ADDED_SEARCH_START;
+    status = added_tokens_scan_normal(&tokenizer->added, now, &scratch->normal_matches);
+    struct added_search search = added_search_start(&scratch->normal_matches);
     struct added_piece piece;
     while (status == STATUS_OK &&
            added_tokens_next_normal(&tokenizer->added, now, &search, &piece)) {
@@ -216,8 +232,7 @@ static enum status encode_plain(const struct tokenizer *tokenizer,
             status = pretokenizer_apply(&tokenizer->pretokenizer, &scratch->words, chars, count,
                                         tokenize_word, &sink);
         else
-            status = token_list_add(tokens,
-                                    (struct token){piece.id, chars[0].start, chars[count - 1].end});
+            status = add_normal_token(tokenizer, piece.id, chars, count, tokens);
     }
     return status;
 }
@@ -252,14 +267,17 @@ static enum status encode_segment(const struct tokenizer *tokenizer,
     if (!utf8_check(text, &fault))
         return error_set(err, STATUS_INVALID_UTF8, "the text is not valid UTF-8 at byte %zu",
                          fault);
-    tokens->count = 0;
-    enum status status = STATUS_OK;
-    struct added_search search = ADDED_SEARCH_START;
+    token_list_clear(tokens);
+    enum status status = added_tokens_scan_raw(&tokenizer->added, text, &scratch->raw_matches);
+    struct added_search search = added_search_start(&scratch->raw_matches);
     struct added_piece piece;
     while (status == STATUS_OK && added_tokens_next_raw(&tokenizer->added, text, &search, &piece)) {
         if (piece.id >= 0) {
+            struct view matched = {text.data + piece.start, piece.end - piece.start};
             struct token token = {piece.id, (uint32_t)piece.start, (uint32_t)piece.end};
-            status = token_list_add(tokens, token);
+            status = tokenizer->trims_offsets
+                         ? token_list_add_surface(tokens, token, offset_trim_count(matched))
+                         : token_list_add(tokens, token);
             continue;
         }
         for (size_t at = piece.start; status == STATUS_OK && at < piece.end;) {
@@ -271,59 +289,48 @@ static enum status encode_segment(const struct tokenizer *tokenizer,
     return status == STATUS_NO_MEMORY ? error_set(err, status, "no memory for the text") : status;
 }
 
-/* Cuts both segments to the limit and lays them into the template. */
-static enum status finish(const struct tokenizer *tokenizer,
-                          const struct tokenizer_scratch *scratch, bool pair,
-                          const struct tokenizer_options *options, struct encoding *out,
-                          struct error *err) {
-    const struct token_template *template = &tokenizer->templates[pair];
-    uint32_t specials = options->add_special_tokens ? template->special_count : 0;
-    uint32_t whole[2] = {(uint32_t)scratch->segments[0].count,
-                         pair ? (uint32_t)scratch->segments[1].count : 0};
-    uint32_t kept[2] = {whole[0], whole[1]};
-    if (options->tokens_max > 0) {
-        if (options->tokens_max < specials)
-            return error_set(err, STATUS_INVALID_VALUE,
-                             "a limit of %u tokens leaves no room for the %u special tokens",
-                             options->tokens_max, specials);
-        enum status status =
-            truncation_apply(options->strategy, options->tokens_max - specials, pair, kept, err);
-        if (status != STATUS_OK)
-            return status;
-    }
-    bool left = options->side == TOKENIZER_LEFT;
-    uint32_t first[2] = {left ? whole[0] - kept[0] : 0, left ? whole[1] - kept[1] : 0};
-    out->count_whole = whole[0] + whole[1] + specials;
-    out->truncated = kept[0] != whole[0] || kept[1] != whole[1];
-    enum status status =
-        template_apply(template, options->add_special_tokens, scratch->segments, first, kept, out);
-    return status == STATUS_OK ? status : error_set(err, status, "no memory for the encoding");
-}
-
 enum status tokenizer_encode(const struct tokenizer *tokenizer, struct tokenizer_scratch *scratch,
                              struct view text, const struct view *pair,
                              const struct tokenizer_options *options, struct encoding *out,
                              struct error *err) {
+    struct finish *finish = &scratch->finish;
+    *finish = (struct finish){.options = *options, .pair = pair != NULL};
     out->count = 0;
-    enum status status = encode_segment(tokenizer, scratch, text, &scratch->segments[0], err);
-    if (status == STATUS_OK && pair != NULL)
-        status = encode_segment(tokenizer, scratch, *pair, &scratch->segments[1], err);
-    if (status == STATUS_OK)
-        status = finish(tokenizer, scratch, pair != NULL, options, out, err);
     scratch_trim(scratch);
+    finish->segments[0] = (struct finish_segment){.text = text, .tokens = &scratch->segments[0]};
+    enum status status = encode_segment(tokenizer, scratch, text, &scratch->segments[0], err);
+    if (status == STATUS_OK && pair != NULL) {
+        finish->segments[1] =
+            (struct finish_segment){.text = *pair, .tokens = &scratch->segments[1]};
+        status = encode_segment(tokenizer, scratch, *pair, &scratch->segments[1], err);
+    }
+    if (status == STATUS_OK)
+        status = finish_encode(finish, tokenizer, out, err);
+    if (!options->keep_overflow)
+        scratch_trim(scratch);
     return status;
+}
+
+uint64_t tokenizer_overflow_count(const struct tokenizer_scratch *scratch) {
+    return scratch->finish.overflow_count;
+}
+
+enum status tokenizer_overflow(const struct tokenizer *tokenizer,
+                               const struct tokenizer_scratch *scratch, uint64_t index,
+                               struct encoding *out, struct error *err) {
+    return finish_overflow(&scratch->finish, tokenizer, index, out, err);
 }
 
 uint32_t tokenizer_windows_count(const struct tokenizer *tokenizer, uint32_t content_count,
                                  uint32_t tokens_max, uint32_t stride) {
-    uint32_t specials = tokenizer->templates[0].special_count;
+    uint32_t specials = tokenizer->templates[0][1].special_count;
     return truncation_windows(content_count, tokens_max - specials, stride);
 }
 
 uint32_t tokenizer_window_write(const struct tokenizer *tokenizer, const int32_t *content_ids,
                                 uint32_t content_count, uint32_t tokens_max, uint32_t stride,
                                 uint32_t index, int32_t *ids, uint8_t *type_ids) {
-    const struct token_template *template = &tokenizer->templates[0];
+    const struct token_template *template = &tokenizer->templates[0][1];
     uint32_t window = tokens_max - template->special_count;
     uint32_t start = index * (window - stride), written = 0;
     uint32_t kept = content_count > start ? content_count - start : 0;
@@ -341,10 +348,6 @@ uint32_t tokenizer_window_write(const struct tokenizer *tokenizer, const int32_t
 
 struct tokenizer_options tokenizer_file_options(const struct tokenizer *tokenizer) {
     return tokenizer->file_options;
-}
-
-uint32_t tokenizer_special_count(const struct tokenizer *tokenizer, bool pair) {
-    return tokenizer->templates[pair].special_count;
 }
 
 uint32_t tokenizer_ids_count(const struct tokenizer *tokenizer) {

@@ -34,18 +34,29 @@ struct tokenizer_options {
     uint32_t tokens_max; /* special tokens included; 0: no truncation */
     enum tokenizer_side side;
     enum tokenizer_strategy strategy;
+    bool keep_overflow; /* what was cut off can be asked for with tokenizer_overflow() */
+    uint32_t stride;    /* content tokens that an overflowing window repeats of the one before */
 };
 
 /* The truncation that the file itself asks for (tokens_max 0 when none), with special tokens. */
 struct tokenizer_options tokenizer_file_options(const struct tokenizer *tokenizer);
 
 /* Encodes `text`, with `pair` (NULL: none) as the second segment. `out` is overwritten. Linear
- * time in the bytes. Errors: INVALID_UTF8, INVALID_VALUE (the strategy cannot reach the limit),
+ * time in the bytes. Errors: INVALID_UTF8, INVALID_VALUE (the strategy cannot reach the limit; with
+ * keep_overflow, a stride of a window or more, or a template that repeats a segment),
  * INPUT_TOO_LONG (over LIMIT_TEXT_BYTES), NO_MEMORY. */
 enum status tokenizer_encode(const struct tokenizer *tokenizer, struct tokenizer_scratch *scratch,
                              struct view text, const struct view *pair,
                              const struct tokenizer_options *options, struct encoding *out,
                              struct error *err);
+
+/* The windows that the last tokenizer_encode() of this scratch, with keep_overflow, cut off: as
+ * many as the library's `overflowing`, in its order (with a pair, each window of the first segment
+ * in the template with each of the second). The texts must still be there. Errors: NO_MEMORY. */
+uint64_t tokenizer_overflow_count(const struct tokenizer_scratch *scratch);
+enum status tokenizer_overflow(const struct tokenizer *tokenizer,
+                               const struct tokenizer_scratch *scratch, uint64_t index,
+                               struct encoding *out, struct error *err);
 
 /* Cuts the whole encoding of a single text into windows of at most `tokens_max` tokens (special
  * tokens included) that overlap by `stride` content tokens. Window 0 is the start. Returns the
@@ -61,6 +72,10 @@ uint32_t tokenizer_window_write(const struct tokenizer *tokenizer, const int32_t
 
 /* Template tokens that a single text, or a pair, gets. */
 uint32_t tokenizer_special_count(const struct tokenizer *tokenizer, bool pair);
+
+/* Whether truncation keeps every encoding within its limit. It does not when the template repeats a
+ * segment, or adds more special tokens than the pinned library counts. */
+bool tokenizer_keeps_limit(const struct tokenizer *tokenizer);
 
 /* Largest token id plus one, added tokens included. */
 uint32_t tokenizer_ids_count(const struct tokenizer *tokenizer);

@@ -66,18 +66,45 @@ static enum status read_named_id(struct json_place place, const char *field, int
     return STATUS_OK;
 }
 
-static enum status read_bert_processing(struct tokenizer *tokenizer, struct json_place place,
-                                        int kind) {
-    (void)kind;
+static enum status processor_status(struct json_place place, enum status status) {
+    return status == STATUS_UNSUPPORTED
+               ? json_field_fault(place, "", status,
+                                  "has too many entries, or follows a processor "
+                                  "that leaves no text or pair")
+               : status;
+}
+
+static enum status read_trim(struct tokenizer *tokenizer, struct json_place place) {
+    bool trim, prefix_space;
+    enum status status = json_field_bool(place, "trim_offsets", &trim);
+    if (status == STATUS_OK)
+        status = json_field_bool(place, "add_prefix_space", &prefix_space);
+    if (status == STATUS_OK && trim)
+        status = processor_status(place, tokenizer_add_offset_trim(tokenizer, prefix_space));
+    return status;
+}
+
+static enum status read_wrapping(struct tokenizer *tokenizer, struct json_place place,
+                                 int roberta) {
     int32_t cls, sep;
     enum status status = read_named_id(place, "cls", &cls);
     if (status == STATUS_OK)
         status = read_named_id(place, "sep", &sep);
-    return status == STATUS_OK ? tokenizer_add_bert_templates(tokenizer, cls, sep) : status;
+    if (status == STATUS_OK && roberta)
+        status = read_trim(tokenizer, place);
+    if (status != STATUS_OK)
+        return status;
+    return processor_status(place, roberta ? tokenizer_add_roberta_templates(tokenizer, cls, sep)
+                                           : tokenizer_add_bert_templates(tokenizer, cls, sep));
+}
+
+static enum status read_byte_level(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
+    return read_trim(tokenizer, place);
 }
 
 /* Appends the ids that special_tokens gives to a name of a template. */
-static enum status add_special(struct token_template *template, struct json_place processor,
+static enum status add_special(struct template_form *form, struct json_place processor,
                                struct view name, uint8_t type_id) {
     json_t *specials, *ids;
     enum status status = json_field_object(processor, "special_tokens", &specials);
@@ -94,7 +121,7 @@ static enum status add_special(struct token_template *template, struct json_plac
         if (!json_is_integer(id) || json_integer_value(id) < 0 ||
             json_integer_value(id) >= LIMIT_VOCABULARY)
             return json_field_fault(place, "ids", STATUS_BAD_FILE, "has an entry that is no id");
-        status = template_add_special(template, (int32_t)json_integer_value(id), type_id);
+        status = template_form_special(form, (int32_t)json_integer_value(id), type_id, i > 0);
         if (status != STATUS_OK)
             return json_field_fault(processor, "", status, "has too many special tokens");
     }
@@ -102,7 +129,7 @@ static enum status add_special(struct token_template *template, struct json_plac
 }
 
 /* {"SpecialToken": {"id", "type_id"}} or {"Sequence": {"id": "A", "type_id"}} */
-static enum status read_template_piece(struct token_template *template, struct json_place processor,
+static enum status read_template_piece(struct template_form *form, struct json_place processor,
                                        struct json_place piece) {
     json_t *special = json_object_get(piece.object, "SpecialToken");
     json_t *sequence = json_object_get(piece.object, "Sequence");
@@ -118,57 +145,66 @@ static enum status read_template_piece(struct token_template *template, struct j
     if (status != STATUS_OK)
         return status;
     if (special != NULL)
-        return add_special(template, processor, id, (uint8_t)type_id);
+        return add_special(form, processor, id, (uint8_t)type_id);
     if (!view_equals_c(id, "A") && !view_equals_c(id, "B"))
         return json_field_fault(place, "id", STATUS_BAD_FILE, "is neither A nor B");
-    status = template_add_segment(template, view_equals_c(id, "B"), (uint8_t)type_id);
+    status = template_form_segment(form, view_equals_c(id, "B"), (uint8_t)type_id);
     return status == STATUS_OK ? status
                                : json_field_fault(piece, "", status, "has too many entries");
 }
 
-static enum status read_template(struct token_template *template, struct json_place processor,
-                                 const char *field, uint32_t segments_of_b) {
+static enum status read_form(struct template_form *form, struct json_place processor,
+                             const char *field) {
     json_t *pieces;
     enum status status = json_field_array(processor, field, &pieces);
     char name[TOKENIZER_JSON_PLACE_BYTES];
     snprintf(name, sizeof name, "%s.%s", processor.name, field);
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(pieces); i++) {
         struct json_place piece = {json_array_get(pieces, i), name, processor.err, 0};
-        status = read_template_piece(template, processor, piece);
+        status = read_template_piece(form, processor, piece);
     }
-    if (status == STATUS_OK && (template_segment_count(template, 0) != 1 ||
-                                template_segment_count(template, 1) != segments_of_b))
-        return json_field_fault(processor, field, STATUS_UNSUPPORTED,
-                                "does not have each sequence once");
     return status;
 }
 
-static enum status read_templates(struct tokenizer *tokenizer, struct json_place place, int kind) {
+/* A form may repeat a sequence or leave it out, as in the library; B has no meaning without one. */
+static enum status read_template(struct tokenizer *tokenizer, struct json_place place, int kind) {
     (void)kind;
-    enum status status = read_template(&tokenizer->templates[0], place, "single", 0);
-    return status == STATUS_OK ? read_template(&tokenizer->templates[1], place, "pair", 1) : status;
+    struct template_form single = {.pieces_count = 0}, pair = {.pieces_count = 0};
+    enum status status = read_form(&single, place, "single");
+    for (uint32_t i = 0; status == STATUS_OK && i < single.pieces_count; i++)
+        if (single.pieces[i].id < 0 && single.pieces[i].segment == 1)
+            return json_field_fault(place, "single", STATUS_UNSUPPORTED, "has the sequence B");
+    if (status == STATUS_OK)
+        status = read_form(&pair, place, "pair");
+    return status == STATUS_OK
+               ? processor_status(place, tokenizer_add_form_templates(tokenizer, &single, &pair))
+               : status;
 }
+
+static enum status read_processors(struct tokenizer *tokenizer, struct json_place place, int kind);
 
 static const struct part_type POST_PROCESSORS[] = {
-    {"BertProcessing", read_bert_processing, 0},
-    {"TemplateProcessing", read_templates, 0},
+    {"BertProcessing", read_wrapping, 0},     {"RobertaProcessing", read_wrapping, 1},
+    {"TemplateProcessing", read_template, 0}, {"ByteLevel", read_byte_level, 0},
+    {"Sequence", read_processors, 0},
 };
+enum { POST_PROCESSORS_COUNT = sizeof POST_PROCESSORS / sizeof *POST_PROCESSORS };
 
-/* Without a post-processor the tokens stand alone, with the types 0 and 1. */
-static enum status add_bare_templates(struct tokenizer *tokenizer) {
-    enum status status = template_add_segment(&tokenizer->templates[0], 0, 0);
-    if (status == STATUS_OK)
-        status = template_add_segment(&tokenizer->templates[1], 0, 0);
-    return status == STATUS_OK ? template_add_segment(&tokenizer->templates[1], 1, 1) : status;
+static enum status read_processors(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    (void)kind;
+    return tokenizer_json_read_sequence(tokenizer, place, "processors", POST_PROCESSORS,
+                                        POST_PROCESSORS_COUNT);
 }
 
+/* Without a post-processor the tokens stand alone, with the types 0 and 1. */
 enum status tokenizer_json_read_post_processor(struct tokenizer *tokenizer,
                                                struct json_place document) {
     bool found;
-    enum status status =
-        tokenizer_json_read_optional(tokenizer, document, "post_processor", POST_PROCESSORS,
-                                     sizeof POST_PROCESSORS / sizeof *POST_PROCESSORS, &found);
-    return status == STATUS_OK && !found ? add_bare_templates(tokenizer) : status;
+    tokenizer_begin_templates(tokenizer);
+    enum status status = tokenizer_json_read_optional(
+        tokenizer, document, "post_processor", POST_PROCESSORS, POST_PROCESSORS_COUNT, &found);
+    tokenizer_end_templates(tokenizer);
+    return status;
 }
 
 /* ---- truncation ---- */
@@ -182,7 +218,7 @@ enum status tokenizer_json_read_truncation(struct tokenizer *tokenizer,
     if (status != STATUS_OK || place.object == NULL)
         return status;
     struct tokenizer_options *options = &tokenizer->file_options;
-    uint32_t specials = tokenizer->templates[0].special_count;
+    uint32_t specials = tokenizer->templates[0][1].reserved;
     uint64_t length, stride;
     size_t side = TOKENIZER_RIGHT, strategy;
     if (json_object_get(place.object, "direction") != NULL)
@@ -203,5 +239,6 @@ enum status tokenizer_json_read_truncation(struct tokenizer *tokenizer,
     options->tokens_max = length < UINT32_MAX ? (uint32_t)length : 0;
     options->side = (enum tokenizer_side)side;
     options->strategy = (enum tokenizer_strategy)strategy;
+    options->stride = (uint32_t)(options->tokens_max > 0 ? stride : 0);
     return STATUS_OK;
 }

@@ -21,7 +21,8 @@ struct tokenizer {
     struct normalizer normalizer;
     struct pretokenizer pretokenizer;
     struct token_model model;
-    struct token_template templates[2]; /* of a single text, of a pair */
+    struct token_template templates[2][2]; /* of a single text, a pair; without, with specials */
+    bool trims_offsets; /* some template does, so that blanks of added tokens matter */
     struct decoder decoder;
     bool clean_up; /* clean_up_tokenization_spaces of tokenizer_config.json */
     struct tokenizer_options file_options;
@@ -46,7 +47,16 @@ enum status tokenizer_read_config(struct tokenizer *tokenizer, const char *dir, 
 enum status tokenizer_add_token(struct tokenizer *tokenizer, struct added_token token, int64_t id,
                                 struct view content, struct error *err);
 
-/* The templates of BERT: [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with types 0 and 1. */
+/* Make the templates: begin, any of the processors in their order, end. The forms of BERT:
+ * [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with types 0 and 1; of RoBERTa: <s> A </s>, and
+ * <s> A </s></s> B </s> with type 0 only. Error: UNSUPPORTED. */
+void tokenizer_begin_templates(struct tokenizer *tokenizer);
 enum status tokenizer_add_bert_templates(struct tokenizer *tokenizer, int32_t cls, int32_t sep);
+enum status tokenizer_add_roberta_templates(struct tokenizer *tokenizer, int32_t cls, int32_t sep);
+enum status tokenizer_add_form_templates(struct tokenizer *tokenizer,
+                                         const struct template_form *single,
+                                         const struct template_form *pair);
+enum status tokenizer_add_offset_trim(struct tokenizer *tokenizer, bool prefix_space);
+void tokenizer_end_templates(struct tokenizer *tokenizer);
 
 #endif

@@ -43,6 +43,7 @@ static enum status read_max_length(struct tokenizer *tokenizer, struct json_plac
 
 enum status tokenizer_read_config(struct tokenizer *tokenizer, const char *dir, struct error *err) {
     struct json_place config = {NULL, "", err, 0};
+    bool despite_bpe = false;
     enum status status = read_config(dir, "tokenizer_config.json", &config.object, err);
     if (status != STATUS_OK || config.object == NULL)
         return status;
@@ -136,7 +137,11 @@ static enum status read_specials(struct tokenizer *tokenizer, const json_t *conf
     tokenizer->decoder.present = true;
     if (status == STATUS_OK)
         status = decoder_add(&tokenizer->decoder, &decoder);
-    return status == STATUS_OK ? tokenizer_add_bert_templates(tokenizer, ids[0], ids[1]) : status;
+    tokenizer_begin_templates(tokenizer);
+    if (status == STATUS_OK)
+        status = tokenizer_add_bert_templates(tokenizer, ids[0], ids[1]);
+    tokenizer_end_templates(tokenizer);
+    return status;
 }
 
 static enum status read_flags(struct tokenizer *tokenizer, struct json_place place) {

@@ -46,3 +46,21 @@ uint32_t truncation_windows(uint32_t count, uint32_t window, uint32_t stride) {
     uint32_t step = window - stride;
     return 1 + (count - window + step - 1) / step;
 }
+
+uint32_t truncation_windows_kept(uint32_t count, uint32_t kept, uint32_t stride) {
+    if (kept == 0)
+        return count > 0 ? 2 : 1;
+    return truncation_windows(count, kept, stride);
+}
+
+void truncation_window(enum tokenizer_side side, uint32_t count, uint32_t kept, uint32_t stride,
+                       uint32_t index, uint32_t *first, uint32_t *length) {
+    if (kept == 0) {
+        *first = 0;
+        *length = index == 0 ? 0 : count;
+        return;
+    }
+    uint32_t skipped = index * (kept - (kept < count ? stride : 0)), left = count - skipped;
+    *length = left < kept ? left : kept;
+    *first = side == TOKENIZER_RIGHT ? skipped : left - *length;
+}

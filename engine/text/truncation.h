@@ -15,6 +15,13 @@
 enum status truncation_apply(enum tokenizer_strategy strategy, uint32_t budget, bool pair,
                              uint32_t counts[2], struct error *err);
 
+/* Window `index` of the `count` content tokens of a segment of which `kept` are left: window 0 is
+ * what stays, the others overflow, each with `stride` tokens of the one before; from the left end
+ * on, or from the right one. With nothing kept there is one window more, of everything. */
+void truncation_window(enum tokenizer_side side, uint32_t count, uint32_t kept, uint32_t stride,
+                       uint32_t index, uint32_t *first, uint32_t *length);
+uint32_t truncation_windows_kept(uint32_t count, uint32_t kept, uint32_t stride);
+
 /* Number of windows of `window` content tokens, overlapping by `stride` < `window`, that cover
  * `count` content tokens; at least 1. */
 uint32_t truncation_windows(uint32_t count, uint32_t window, uint32_t stride);

@@ -29,20 +29,28 @@ static void growing_keeps_what_is_there(void **state) {
     encoding_free(NULL);
 }
 
+/* [1] A [2] B [3] with the types 0 0 0 1 1. */
+static void make_pair(struct token_template *template, bool add) {
+    struct template_form none = {.pieces_count = 0}, pair = {.pieces_count = 0};
+    template_form_special(&pair, 1, 0, false);
+    template_form_segment(&pair, 0, 0);
+    template_form_special(&pair, 2, 0, false);
+    template_form_segment(&pair, 1, 1);
+    template_form_special(&pair, 3, 1, false);
+    template_begin(template, true);
+    assert_int_equal(template_form_apply(template, &none, &pair, add), STATUS_OK);
+    template_end(template);
+}
+
 static void a_template_lays_segments_and_special_tokens_in_order(void **state) {
     (void)state;
-    struct token tokens[2][3] = {{{10, 0, 1}, {11, 2, 3}, {12, 4, 5}}, {{20, 0, 2}, {21, 3, 4}}};
-    const struct token_list lists[2] = {{tokens[0], 3, 3}, {tokens[1], 2, 2}};
-    struct token_template pair = {.pieces_count = 0};
-    template_add_special(&pair, 1, 0);
-    template_add_segment(&pair, 0, 0);
-    template_add_special(&pair, 2, 0);
-    template_add_segment(&pair, 1, 1);
-    template_add_special(&pair, 3, 1);
+    const struct token first[] = {{11, 2, 3}, {12, 4, 5}}, second[] = {{20, 0, 2}};
+    const struct template_segment laid[2] = {{first, 2, false}, {second, 1, false}};
+    struct token_template pair;
+    make_pair(&pair, true);
     struct encoding encoding;
     encoding_init(&encoding);
-    const uint32_t first[2] = {1, 0}, kept[2] = {2, 1};
-    assert_int_equal(template_apply(&pair, true, lists, first, kept, &encoding), STATUS_OK);
+    assert_int_equal(template_apply(&pair, laid, &encoding), STATUS_OK);
     const int32_t ids[] = {1, 11, 12, 2, 20, 3};
     const uint8_t types[] = {0, 0, 0, 0, 1, 1}, segments[] = {0, 0, 0, 0, 1, 1};
     const uint8_t specials[] = {1, 0, 0, 1, 0, 1};
@@ -53,16 +61,34 @@ static void a_template_lays_segments_and_special_tokens_in_order(void **state) {
     assert_memory_equal(encoding.specials, specials, sizeof specials);
     assert_int_equal(encoding.starts[2], 4);
     assert_int_equal(encoding.ends[3], 0);
-    assert_int_equal(template_apply(&pair, false, lists, first, kept, &encoding), STATUS_OK);
+    make_pair(&pair, false);
+    assert_int_equal(template_apply(&pair, laid, &encoding), STATUS_OK);
     assert_int_equal(encoding.count, 3);
     assert_int_equal(encoding.type_ids[2], 1);
     encoding_free(&encoding);
+}
+
+static void a_template_has_a_largest_size(void **state) {
+    (void)state;
+    struct token_template template;
+    template_begin(&template, false);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < TEMPLATE_PIECES_MAX && status == STATUS_OK; i++)
+        status = template_bert(&template, 1, 2, true);
+    assert_int_equal(status, STATUS_UNSUPPORTED);
+    assert_int_equal(template.pieces_count, TEMPLATE_PIECES_MAX);
+    status = STATUS_OK;
+    template_begin(&template, false);
+    for (int i = 0; i <= TEMPLATE_TRIMS_MAX; i++)
+        status = template_trim(&template, true);
+    assert_int_equal(status, STATUS_UNSUPPORTED);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(growing_keeps_what_is_there),
         cmocka_unit_test(a_template_lays_segments_and_special_tokens_in_order),
+        cmocka_unit_test(a_template_has_a_largest_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
