@@ -51,6 +51,12 @@ enum status tokenizer_read_config(struct tokenizer *tokenizer, const char *dir, 
     if (status == STATUS_OK)
         status =
             json_field_bool_optional(config, "clean_up_tokenization_spaces", &tokenizer->clean_up);
+    if (status == STATUS_OK)
+        status = json_field_bool_optional(
+            config, "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
+            &despite_bpe);
+    if (tokenizer->model.kind == TOKEN_MODEL_BPE && !despite_bpe)
+        tokenizer->clean_up = false;
     if (status != STATUS_OK)
         error_prefix(err, "%s/tokenizer_config.json", dir);
     json_decref(config.object);
