@@ -98,7 +98,7 @@ static void what_is_wrong_is_refused_and_named(void **state) {
          "behavior"},
         {SPLIT, "{\"type\":\"FixedLength\",\"length\":0}", STATUS_BAD_FILE, "length"},
         {SPLIT, "{\"type\":\"Sequence\"}", STATUS_BAD_FILE, "pretokenizers"},
-        {PROCESSOR, "{\"type\":\"RobertaProcessing\"}", STATUS_UNSUPPORTED, "RobertaProcessing"},
+        {PROCESSOR, "{\"type\":\"Other\"}", STATUS_UNSUPPORTED, "Other"},
         {PROCESSOR, "{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",2]}", STATUS_BAD_FILE, "cls"},
         {PROCESSOR, "{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",-2],\"cls\":[\"[CLS]\",1]}",
          STATUS_BAD_FILE, "sep"},
