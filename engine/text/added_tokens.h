@@ -100,6 +100,7 @@ enum status added_tokens_scan_normal(const struct added_tokens *added,
                                      const struct normal_buffer *text,
                                      struct added_matches *matches);
 
+/* A search at the start of a scanned text; the matches stay where they are while it goes on. */
 struct added_search added_search_start(const struct added_matches *matches);
 
 /* Hands out the pieces of a scanned text in order; false at the end. Quirks of the pinned library:

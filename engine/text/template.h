@@ -73,6 +73,7 @@ enum status template_trim(struct token_template *template, bool prefix_space);
 enum status template_form_apply(struct token_template *template, const struct template_form *single,
                                 const struct template_form *pair, bool add);
 
+/* Says which segment each special token stands with, and counts them. */
 void template_end(struct token_template *template);
 
 /* Times that a segment stands in the template. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/tokenizer/post.jsonl: what the pinned `tokenizers` makes of texts and pairs with
-every kind of post-processor, truncation and added token, overflowing windows included.
+"""Writes tests/golden/tokenizer/post.jsonl: what the pinned `tokenizers` makes of texts and pairs
+with every kind of post-processor, truncation and added token, overflowing windows included.
 
     pip install tokenizers==0.23.3
     python3 tests/golden/generate_post_fixtures.py
