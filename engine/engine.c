@@ -149,7 +149,7 @@ static double rate_measure(const struct engine *engine, uint64_t *turn_ns) {
         }
         rate += tokens / heaviest;
     }
-    double cores_rate = tokens * engine->plan.machine.cores * pipeline->replicas_count /
+    double cores_rate = tokens * engine->plan.machine->cores * pipeline->replicas_count /
                         (work_ns > 1 ? work_ns : 1);
     return (rate < cores_rate ? rate : cores_rate) * (double)NS_PER_S;
 }
@@ -184,7 +184,7 @@ static enum status threads_start(struct engine *engine, const struct engine_opti
     uint32_t tokens_max = microbatch_room(engine, options->microbatch_tokens);
     uint32_t threads = options->tokenizer_threads;
     if (threads == 0)
-        threads = 1 + engine->plan.machine.cores / 8;
+        threads = 1 + engine->plan.machine->cores / 8;
     if (threads > LIMIT_TOKENIZER_THREADS)
         threads = LIMIT_TOKENIZER_THREADS;
     if (batcher_init(&engine->batcher, &engine->admission, LIMIT_CALLS,

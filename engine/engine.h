@@ -11,6 +11,7 @@
 
 #include "engine/base/histogram.h"
 #include "engine/base/status.h"
+#include "engine/base/topology.h"
 #include "engine/base/view.h"
 
 struct engine;
@@ -20,12 +21,6 @@ enum activation { ACTIVATION_AUTO, ACTIVATION_SOFTMAX, ACTIVATION_SIGMOID, ACTIV
 enum truncation_side { TRUNCATION_RIGHT, TRUNCATION_LEFT };
 enum aggregate { AGGREGATE_MAX, AGGREGATE_MEAN };
 
-/* A machine that need not be here, to plan for; zero: as here, and one node, one CPU a core. */
-struct imagined_machine {
-    uint32_t cores, nodes, smt;  /* smt: CPUs of each core */
-    uint64_t l2_bytes, l3_bytes; /* of a core; of a node */
-};
-
 /* What may be said about the plan (design: the pipeline). Zero and NULL mean "choose for me". */
 struct plan_options {
     uint32_t stages;              /* encoder stages */
@@ -33,10 +28,10 @@ struct plan_options {
     const char *virtual_graphs;   /* "0,1,0": of each encoder stage and of the head */
     const char *pin;              /* "0-3;4-7": CPU sets */
     uint32_t replicas;
-    uint32_t stage_threads;          /* the team of each stage */
-    bool no_pipelining;              /* one microbatch in flight for each replica */
-    uint32_t max_in_flight;          /* microbatches in flight for each replica */
-    struct imagined_machine machine; /* all zero: the one that is here */
+    uint32_t stage_threads;       /* the team of each stage */
+    bool no_pipelining;           /* one microbatch in flight for each replica */
+    uint32_t max_in_flight;       /* microbatches in flight for each replica */
+    struct topology_wish machine; /* to plan for; all zero: the one that is here */
 };
 
 struct engine_options {

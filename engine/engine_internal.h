@@ -1,15 +1,14 @@
 /* engine_internal.h: what the engine's own files share. engine.c opens and closes;
- * engine_model.c checks what belongs together; engine_machine.c describes the machine to the plan;
- * engine_submit.c lets calls in; engine_tokenize.c turns texts into requests; engine_score.c turns
- * logits into answers; engine_info.c tells. */
+ * engine_model.c checks what belongs together; engine_submit.c lets calls in; engine_tokenize.c
+ * turns texts into requests; engine_score.c turns logits into answers; engine_info.c tells. */
 #ifndef BERTD_ENGINE_INTERNAL_H
 #define BERTD_ENGINE_INTERNAL_H
 
 #include <stdatomic.h>
 
-#include "engine/base/cpus.h"
 #include "engine/base/limits.h"
 #include "engine/base/thread.h"
+#include "engine/base/topology.h"
 #include "engine/engine.h"
 #include "engine/flow/admission.h"
 #include "engine/flow/batcher.h"
@@ -51,8 +50,7 @@ struct engine {
     struct tokenizer *tokenizer;
     struct nodes *nodes;
     struct cpus cpus;
-    struct plan_cpu machine_cpus[CPUS_MAX];
-    char plan_reason[CPUS_REASON_BYTES]; /* of an imagined machine */
+    struct topology machine; /* that the plan is for */
     struct plan plan;
     char *plan_text, *plan_json;
     struct engine_info info;
@@ -81,15 +79,9 @@ enum status engine_fit(const struct model *model, const struct tokenizer *tokeni
                        uint32_t *tokens_max, struct error *err);
 enum activation engine_activation(const struct model_config *config);
 
-/* Fills cpus, machine_cpus, plan_reason and plan from the nodes. */
+/* Fills cpus, machine and plan from the nodes. */
 enum status engine_make_plan(struct engine *engine, const struct plan_options *options,
                              uint32_t microbatch_tokens, struct error *err);
-
-/* engine_machine.c */
-
-/* Fills cpus, machine_cpus and plan_reason, which *out points into. Error: INVALID_VALUE. */
-enum status engine_find_machine(struct engine *engine, const struct imagined_machine *wished,
-                                struct plan_machine *out, struct error *err);
 
 /* engine_tokenize.c */
 enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, struct error *err);

@@ -39,9 +39,23 @@ enum activation engine_activation(const struct model_config *config) {
     return config->labels_count == 1 ? ACTIVATION_SIGMOID : ACTIVATION_SOFTMAX;
 }
 
+/* The machine that is here, or the one that is to be imagined. */
+static enum status machine_find(struct engine *engine, const struct topology_wish *wish,
+                                struct error *err) {
+    struct topology here;
+    cpus_find(NULL, &engine->cpus);
+    topology_find(NULL, &engine->cpus, &engine->machine);
+    if (wish->cores == 0 && wish->smt == 0 && wish->nodes == 0 && wish->l2_bytes == 0 &&
+        wish->l3_bytes == 0)
+        return STATUS_OK;
+    here = engine->machine;
+    return topology_make(wish, &here, &engine->machine, err);
+}
+
 enum status engine_make_plan(struct engine *engine, const struct plan_options *options,
                              uint32_t microbatch_tokens, struct error *err) {
     struct plan_wishes wishes = {
+        .machine = &engine->machine,
         .layers_count = model_get_config(engine->model)->layers_count,
         .stages = options->stages,
         .layers_per_stage = options->layers_per_stage,
@@ -53,7 +67,7 @@ enum status engine_make_plan(struct engine *engine, const struct plan_options *o
         .max_in_flight = options->max_in_flight,
         .microbatch_tokens = microbatch_tokens,
     };
-    enum status status = engine_find_machine(engine, &options->machine, &wishes.machine, err);
+    enum status status = machine_find(engine, &options->machine, err);
     if (status != STATUS_OK)
         return status;
     wishes.parts = nodes_parts(engine->nodes, &wishes.parts_count);

@@ -89,10 +89,10 @@ static uint32_t least_of(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* Replicas that are worth a look: as many as find a core for each thread of each graph. */
+/* As many as find a core for each thread of each graph. */
 static uint32_t replicas_max(const struct plan_work *work, uint32_t stages) {
     const struct plan_wishes *wishes = work->wishes;
-    const uint32_t cores = least_of(work->cores_count, wishes->machine.cores);
+    const uint32_t cores = least_of(work->cores_count, wishes->machine->cores);
     const uint32_t sets = work->hand.sets_count, vgs = vgs_count_of(&work->hand, stages);
     uint32_t fit = cores / (vgs * stage_threads_of(wishes));
     if (sets > 0) /* each graph may have a set of many cores */
@@ -104,7 +104,7 @@ static uint32_t stages_max(const struct plan_work *work) {
     const struct plan_wishes *wishes = work->wishes;
     const uint32_t replicas = wishes->replicas > 0 ? wishes->replicas : 1;
     uint32_t most =
-        least_of(work->cores_count, wishes->machine.cores) / (replicas * stage_threads_of(wishes));
+        least_of(work->cores_count, wishes->machine->cores) / (replicas * stage_threads_of(wishes));
     if (work->hand.sets_count > most)
         most = work->hand.sets_count;
     return least_of(most > 1 ? most : 1, least_of(wishes->layers_count, LIMIT_STAGES));
@@ -118,7 +118,8 @@ static void choices_find(struct plan_work *work, uint32_t stages_min) {
     for (uint32_t n = fixed > 0 ? fixed : stages_min; n <= work->stages_max; n++) {
         const uint32_t vgs = vgs_count_of(&work->hand, n);
         const uint32_t most = wished > 0 ? wished : replicas_max(work, n);
-        for (uint32_t r = wished > 0 ? wished : 1; r <= most; r++) {
+        /* Replicas with cores of their own do not slow each other: the most are the best. */
+        for (uint32_t r = work->hand.sets_count > 0 && wished == 0 ? 1 : most; r <= most; r++) {
             if (!sets_fit(&work->hand, vgs, r))
                 continue;
             plan_draft_make(work, n, r, &work->draft);

@@ -9,7 +9,8 @@
  *
  * The prediction, for microbatches of T tokens, R replicas and M microbatches in flight in each:
  *   service of a stage = its parts' costs, divided by what a team of its threads gains, and the
- *                        hand-over from the stage before it
+ *                        hand-over from the stage before it; longer on a core that is not the
+ *                        machine's fastest
  *   rate of a replica  = the least of 1 / its longest service, M / the sum of its services, and
  *                        for each of its CPU sets (cores of the set) / (core time of all stages,
  *                        of all replicas, that run there)
@@ -22,10 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/base/cpus.h"
 #include "engine/base/limits.h"
 #include "engine/base/status.h"
 #include "engine/base/thread.h"
+#include "engine/base/topology.h"
 
 enum { PLAN_THIRDS = 3, PLAN_REASON_BYTES = 1024, PLAN_NODES_MAX = 64 };
 
@@ -39,31 +40,15 @@ struct part {
     bool shares_first; /* reads the first part's matrix too, which is in neither weight twice */
 };
 
-/* A CPU that the threads may use. Numbers of cores, nodes and groups only tell equal from
- * different. */
-struct plan_cpu {
-    uint16_t cpu, core, node, l3;
-};
-
-struct plan_machine {
-    const struct plan_cpu *cpus; /* must outlive the plan */
-    uint32_t cpus_count;         /* 1..CPUS_MAX */
-    uint32_t cores;              /* that may be busy at a time; 1 or more */
-    uint64_t l2_bytes;           /* of a core; 0: unknown */
-    uint64_t l3_bytes;           /* of the CPUs with the same `l3`; 0: unknown */
-    const char *reason; /* why there are so many cores, a sentence; must outlive the plan */
-    bool imagined;      /* it is not the one that the costs were measured on */
-};
-
 /* What is to be planned. Zero and NULL mean "choose". */
 struct plan_wishes {
     const struct part *parts; /* embedding, layers, head; must outlive the plan */
     uint32_t parts_count, layers_count;
-    struct plan_machine machine;
-    uint32_t stages;              /* of the encoder */
-    const char *layers_per_stage; /* "2,2,-1" or "2.3,-1": .3 and .6 are one and two thirds of a
-                                     layer, one -1 takes what is left */
-    const char *virtual_graphs;   /* "0,1,0": of each encoder stage and of the head */
+    const struct topology *machine; /* must outlive the plan */
+    uint32_t stages;                /* of the encoder */
+    const char *layers_per_stage;   /* "2,2,-1" or "2.3,-1": .3 and .6 are one and two thirds of a
+                                       layer, one -1 takes what is left */
+    const char *virtual_graphs;     /* "0,1,0": of each encoder stage and of the head */
     const char *pin; /* "0-3;4-7": a CPU set of each VG, or of each VG of each replica */
     uint32_t replicas;
     uint32_t stage_threads; /* the team of each stage */
@@ -88,13 +73,14 @@ struct plan_stage {
 struct plan_place {
     uint16_t first, count;
     uint16_t cores; /* of these CPUs that may be busy at a time */
-    int16_t node;   /* NUMA node of all its CPUs, or -1 */
+    uint16_t speed; /* of its slowest CPU, of TOPOLOGY_SPEED_MAX */
+    int32_t node;   /* NUMA node of all its CPUs, or -1 */
 };
 
 struct plan {
     const struct part *parts;
     uint32_t parts_count;
-    struct plan_machine machine;
+    const struct topology *machine;
     uint32_t stages_count;   /* threads' groups of one replica, the head's included */
     uint32_t encoder_stages; /* the same without a head of its own */
     uint32_t vgs_count;
@@ -109,6 +95,7 @@ struct plan {
 
     uint16_t cpus[2 * CPUS_MAX];                                   /* what the places point into */
     struct plan_place places[(LIMIT_STAGES + 1) * LIMIT_REPLICAS]; /* [replicas][vgs_count] */
+    bool own_cores;                                                /* no set is used twice */
     bool pinned;     /* the sets are there to be kept to; else every set is all CPUs */
     uint32_t copies; /* of the weights: NUMA nodes that the sets are on, 1 or more */
 

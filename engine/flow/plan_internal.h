@@ -46,7 +46,7 @@ struct plan_work {
     uint16_t cut[LIMIT_STAGES][PLAN_THIRDS_MAX + 1];
     uint32_t cut_stages;      /* rows of `cut` that are filled */
     uint32_t stages_max;      /* that may be asked for */
-    uint16_t cores[CPUS_MAX]; /* indices into machine.cpus: the first CPU of each core */
+    uint16_t cores[CPUS_MAX]; /* indices into machine->cpus: the first CPU of each core */
     uint32_t cores_count;
     struct plan draft;
     struct plan_choice choices[LIMIT_STAGES * LIMIT_REPLICAS];
@@ -63,7 +63,7 @@ enum status plan_hand_read(const struct plan_wishes *wishes, struct plan_hand *o
 void plan_cores_find(struct plan_work *work);
 
 /* The machine's entry of a CPU that is in a set of the plan. */
-const struct plan_cpu *plan_cpu_find(const struct plan *plan, uint16_t cpu);
+const struct topology_cpu *plan_cpu_find(const struct plan *plan, uint16_t cpu);
 
 /* Gives every VG of every replica its CPU set. The plan's counts are set. */
 void plan_places_set(const struct plan_work *work, struct plan *plan);

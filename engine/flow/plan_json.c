@@ -62,8 +62,8 @@ static void graphs_print(const struct plan *plan, FILE *out) {
                 "%s{\"virtual_graph\":%u,\"weights_bytes\":%llu,\"read_bytes\":%llu,"
                 "\"fits_l2\":%s,\"fits_l3\":%s",
                 vg > 0 ? "," : "", vg, (unsigned long long)plan_vg_weights(plan, vg),
-                (unsigned long long)reads, reads <= plan->machine.l2_bytes ? "true" : "false",
-                plan_l3_reads(plan, vg) <= plan->machine.l3_bytes ? "true" : "false");
+                (unsigned long long)reads, reads <= plan->machine->l2_bytes ? "true" : "false",
+                plan_l3_reads(plan, vg) <= plan->machine->l3_bytes ? "true" : "false");
         fprintf(out, ",\"replicas\":[");
         for (uint32_t r = 0; r < plan->replicas; r++) {
             const struct plan_place *place = plan_get_place(plan, r, vg);
@@ -76,7 +76,7 @@ static void graphs_print(const struct plan *plan, FILE *out) {
 }
 
 static void machine_print(const struct plan *plan, FILE *out) {
-    const struct plan_machine *machine = &plan->machine;
+    const struct topology *machine = plan->machine;
     fprintf(out,
             ",\"machine\":{\"imagined\":%s,\"cores\":%u,\"cpus\":%u,\"l2_bytes\":%llu,"
             "\"l3_bytes\":%llu}",
@@ -99,7 +99,7 @@ static void json_print(const struct plan *plan, FILE *out) {
             "\"weights_bytes\":%llu,\"weights_copies\":%u",
             plan->encoder_stages, plan->vgs_count, plan->replicas, plan->stage_threads,
             plan->pipelining ? "true" : "false", plan->max_in_flight,
-            plan->pinned ? "true" : "false", plan->machine.cores,
+            plan->pinned ? "true" : "false", plan->machine->cores,
             (unsigned long long)plan->weights_bytes, plan->copies);
     machine_print(plan, out);
     parts_print(plan, out);

@@ -79,30 +79,40 @@ double plan_vg_load(const struct plan *plan, uint32_t vg) {
     return load;
 }
 
+/* How much longer all takes there than on the machine's fastest core. */
+static double slowness(const struct plan_place *place) {
+    return (double)TOPOLOGY_SPEED_MAX / (place->speed > 0 ? place->speed : TOPOLOGY_SPEED_MAX);
+}
+
 /* Nanoseconds a token that a CPU set needs for all VGs of all replicas that run there. */
-static double place_period(const struct plan *plan, const double *loads,
+static double place_period(const struct plan *plan, const double *loads, uint32_t vg,
                            const struct plan_place *place) {
-    double load = 0;
-    for (uint32_t r = 0; r < plan->replicas; r++)
-        for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
-            const struct plan_place *other = plan_get_place(plan, r, vg);
+    double load = plan->own_cores ? loads[vg] : 0;
+    for (uint32_t r = 0; !plan->own_cores && r < plan->replicas; r++)
+        for (uint32_t v = 0; v < plan->vgs_count; v++) {
+            const struct plan_place *other = plan_get_place(plan, r, v);
             if (other->first == place->first && other->count == place->count)
-                load += loads[vg];
+                load += loads[v];
         }
-    return load / place->cores;
+    return load / place->cores * slowness(place);
+}
+
+/* Nanoseconds a token of a stage where replica `r` runs it. */
+static double stage_period(const struct plan *plan, uint32_t r, const struct plan_stage *stage) {
+    return stage->service_ns * slowness(plan_get_place(plan, r, stage->vg));
 }
 
 /* Nanoseconds a token of replica `r`. */
 static double replica_period(const struct plan *plan, const double *loads, uint32_t r) {
     double sum = 0, period = 1e-9;
     for (uint32_t i = 0; i < plan->stages_count; i++) {
-        double service = plan->stages[i].service_ns;
-        sum += service;
-        period = service > period ? service : period;
+        double own = stage_period(plan, r, &plan->stages[i]);
+        sum += own;
+        period = own > period ? own : period;
     }
     period = sum / plan->max_in_flight > period ? sum / plan->max_in_flight : period;
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
-        double own = place_period(plan, loads, plan_get_place(plan, r, vg));
+        double own = place_period(plan, loads, vg, plan_get_place(plan, r, vg));
         period = own > period ? own : period;
     }
     return period;
@@ -111,10 +121,10 @@ static double replica_period(const struct plan *plan, const double *loads, uint3
 static void bottleneck_set(struct plan *plan, const double *loads) {
     double most = -1;
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
-        double share = 0;
+        const struct plan_place *place = plan_get_place(plan, 0, vg);
+        double share = 0, load = loads[vg] / place->cores * slowness(place);
         for (uint32_t i = 0; i < plan->stages_count; i++)
             share += plan->stages[i].vg == vg ? plan->stages[i].share : 0;
-        double load = loads[vg] / plan_get_place(plan, 0, vg)->cores;
         if (load > most * (1 + 1e-12)) {
             most = load;
             plan->bottleneck_vg = vg;
@@ -142,14 +152,14 @@ void plan_predict(const struct plan_wishes *wishes, struct plan *plan) {
     }
     plan->tokens_per_second = rate * (double)NS_PER_S;
     for (uint32_t i = 0; i < plan->stages_count; i++)
-        plan->stages[i].busy = plan->stages[i].service_ns / first_period;
+        plan->stages[i].busy = stage_period(plan, 0, &plan->stages[i]) / first_period;
     bottleneck_set(plan, loads);
 }
 
 double plan_weights_traffic(const struct plan *plan) {
     double bytes = 0;
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++)
-        if (plan_vg_reads(plan, vg) > plan->machine.l2_bytes)
+        if (plan_vg_reads(plan, vg) > plan->machine->l2_bytes)
             bytes += (double)plan_vg_reads(plan, vg);
     return bytes * plan->tokens_per_second / plan->microbatch_tokens;
 }

@@ -111,7 +111,7 @@ static void places_print(const struct plan *plan, uint32_t vg, FILE *out) {
 }
 
 static void graphs_print(const struct plan *plan, FILE *out) {
-    const uint64_t l2 = plan->machine.l2_bytes, l3 = plan->machine.l3_bytes;
+    const uint64_t l2 = plan->machine->l2_bytes, l3 = plan->machine->l3_bytes;
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
         const uint64_t reads = plan_vg_reads(plan, vg), group = plan_l3_reads(plan, vg);
         fprintf(out, "VG %u on CPUs", vg);
@@ -134,7 +134,7 @@ static void graphs_print(const struct plan *plan, FILE *out) {
 }
 
 static void prediction_print(const struct plan *plan, FILE *out) {
-    if (plan->machine.imagined)
+    if (plan->machine->imagined)
         fprintf(out, "a machine that is not here; costs as measured on this one\n");
     fprintf(out, "%u replica%s of %u stage%s, ", plan->replicas, plural(plan->replicas),
             plan->stages_count, plural(plan->stages_count));

@@ -29,7 +29,7 @@ static void say_kind(struct plan *plan, uint32_t replicas, uint32_t stages) {
 
 /* Why a pipeline does not make the most of the cores. */
 static void say_losses(struct plan *plan, const struct plan *pipeline) {
-    const uint32_t cores = pipeline->machine.cores,
+    const uint32_t cores = pipeline->machine->cores,
                    used = pipeline->vgs_count * pipeline->replicas * pipeline->stage_threads;
     const double even = 1.0 / pipeline->vgs_count;
     const char *comma = "";
@@ -62,7 +62,8 @@ static void say_choice(const struct plan_work *work, struct plan *plan) {
     const struct plan_wishes *wishes = work->wishes;
     say_kind(plan, plan->replicas, plan->encoder_stages);
     if (work->choices_count > 1)
-        say(plan, ": the most tokens a second of %u plans", work->choices_count);
+        say(plan, ": the most tokens a second of 1 to %u stages in as many replicas as fit",
+            work->stages_max);
     else if (work->hand.stages > 0 && wishes->replicas > 0)
         say(plan, ": as given");
     else
@@ -90,7 +91,7 @@ static void say_comparison(struct plan_work *work, struct plan *plan) {
         return;
     }
     const uint32_t cores =
-        work->cores_count < plan->machine.cores ? work->cores_count : plan->machine.cores;
+        work->cores_count < plan->machine->cores ? work->cores_count : plan->machine->cores;
     const uint32_t most = cores < LIMIT_REPLICAS ? cores : LIMIT_REPLICAS;
     plan_draft_make(work, 1, most, other);
     const double ratio = other->tokens_per_second / plan->tokens_per_second;
@@ -106,7 +107,7 @@ static void say_comparison(struct plan_work *work, struct plan *plan) {
 }
 
 static void say_cores(const struct plan_work *work, bool by_hand, struct plan *plan) {
-    const struct plan_machine *machine = &plan->machine;
+    const struct topology *machine = plan->machine;
     const uint32_t threads = plan->vgs_count * plan->replicas * plan->stage_threads;
     if (by_hand)
         say(plan, "CPU sets as given by --pin\n");
@@ -137,7 +138,7 @@ void plan_reason_set(struct plan_work *work, struct plan *plan) {
     const bool by_hand = work->hand.sets_count > 0;
     work->wishes = &open;
     memset(&work->hand, 0, sizeof work->hand);
-    if (plan->machine.cores > 1 && given->layers_count > 1)
+    if (plan->machine->cores > 1 && given->layers_count > 1)
         say_comparison(work, plan);
     say_cores(work, by_hand, plan);
     work->wishes = given;

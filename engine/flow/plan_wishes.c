@@ -132,7 +132,7 @@ static enum status pin_refuse(const struct plan_wishes *wishes, struct error *er
 /* Adds the CPUs first..last to the set that is being read. */
 static enum status range_add(const struct plan_wishes *wishes, struct plan_hand *hand,
                              uint32_t first, uint32_t last, struct error *err) {
-    const struct plan_machine *machine = &wishes->machine;
+    const struct topology *machine = wishes->machine;
     struct plan_set *set = &hand->sets[hand->sets_count];
     for (uint32_t cpu = first; cpu <= last; cpu++) {
         uint32_t i = 0;

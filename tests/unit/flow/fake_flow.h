@@ -158,7 +158,12 @@ static void source_complete(void *source, struct microbatch *microbatch) {
     }
 }
 
-static const struct plan_cpu fake_cpus[] = {{.cpu = 0}, {.cpu = 1, .core = 1}};
+static const struct topology fake_machine = {
+    .cores = 2,
+    .cpus_count = 2,
+    .cpus = {{.cpu = 0}, {.cpu = 1, .core = 1}},
+    .cores_count = 2,
+};
 
 /* `wishes`: stages, layers_per_stage, replicas, no_pipelining, max_in_flight count. */
 static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wishes,
@@ -168,8 +173,7 @@ static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wis
     whole.parts = fake_parts;
     whole.parts_count = FAKE_PARTS;
     whole.layers_count = FAKE_LAYERS;
-    whole.machine = (struct plan_machine){
-        .cpus = fake_cpus, .cpus_count = 2, .cores = 2, .reason = "two cores"};
+    whole.machine = &fake_machine;
     admission_init(&flow->admission, queue_tokens_max, FAKE_CALLS_MAX);
     if (plan_make(&whole, &flow->plan, NULL) != STATUS_OK)
         abort();

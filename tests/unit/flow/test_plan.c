@@ -33,26 +33,16 @@ static const struct part parts[PARTS] = {
     {.name = "Classifier", .weights_bytes = 100, .cost = 1000},
 };
 
-/* Up to 128 cores, one node, one CPU each; wishes_on() makes others. */
-static struct plan_cpu cpus[256];
+static struct topology machine;
 
-/* CPU c + t * cores is the t-th of core c; nodes share the cores evenly. */
 static struct plan_wishes wishes_on(uint32_t cores, uint32_t nodes, uint32_t smt) {
-    for (uint32_t i = 0; i < cores * smt; i++) {
-        uint16_t core = (uint16_t)(i % cores), node = (uint16_t)(core * nodes / cores);
-        cpus[i] = (struct plan_cpu){.cpu = (uint16_t)i, .core = core, .node = node, .l3 = node};
-    }
+    const struct topology here = {.cpus_count = 1, .cores = 1, .cores_count = 1};
+    const struct topology_wish wish = {
+        .cores = cores, .nodes = nodes, .smt = smt, .l2_bytes = 120000, .l3_bytes = 1000000};
+    assert_int_equal(topology_make(&wish, &here, &machine, NULL), STATUS_OK);
+    snprintf(machine.reason, sizeof machine.reason, "as the test has it");
     return (struct plan_wishes){
-        .parts = parts,
-        .parts_count = PARTS,
-        .layers_count = LAYERS,
-        .machine = {.cpus = cpus,
-                    .cpus_count = cores * smt,
-                    .cores = cores,
-                    .l2_bytes = 120000,
-                    .l3_bytes = 1000000,
-                    .reason = "as the test has it"},
-    };
+        .parts = parts, .parts_count = PARTS, .layers_count = LAYERS, .machine = &machine};
 }
 
 static struct plan_wishes wishes_of(uint32_t cores) {
@@ -300,7 +290,7 @@ static void cores_are_physical_and_replicas_stay_on_their_node(void **state) {
 static void a_quota_or_too_many_stages_leave_the_threads_unpinned(void **state) {
     (void)state;
     struct plan_wishes wishes = wishes_of(8);
-    wishes.machine.cores = 2;
+    machine.cores = 2;
     assert_planned(&wishes);
     assert_false(plan.pinned);
     assert_int_equal(plan.replicas, 2);
@@ -459,7 +449,7 @@ static void a_pipeline_that_loses_to_replicas_says_so_and_why(void **state) {
     (void)state;
     struct plan_wishes wishes = wishes_of(2);
     assert_planned(&wishes);
-    assert_says(plan.reason, "2 replicas of one stage: the most tokens a second of 3 plans\n");
+    assert_says(plan.reason, "2 replicas of one stage: the most tokens a second of 1 to 2 stages");
     assert_says(plan.reason, "a pipeline, 1 replica of 2 stages, would reach 99.8 % of it");
     wishes.layers_per_stage = "2,4";
     assert_planned(&wishes);
