@@ -1,6 +1,6 @@
-"""Random plans of every kind (borders inside layers, virtual graphs, replicas, teams, limits of what
-is in flight, sizes of microbatches) give the bytes of the sequential engine: one stage, one
-replica, one thread."""
+"""Random plans of every kind (borders inside layers, virtual graphs, replicas, teams, CPU sets,
+limits of what is in flight, microbatch sizes) give the bytes of the sequential engine: one stage,
+one replica, one thread."""
 import os
 import pathlib
 import random
