@@ -141,6 +141,13 @@ struct build {
  * is by counting. */
 static void order_by_depth(const struct trie *trie, struct build *build, uint32_t *depths,
                            uint32_t *firsts) {
+    for (uint32_t node = 0; node < trie->nodes_count; node++) {
+        uint32_t first = trie->nodes[node].first;
+        if (first != 0) {
+            build->parents[first >> 8] = node;
+            build->bytes[first >> 8] = (unsigned char)(first & 0xFF);
+        }
+    }
     for (uint32_t slot = 0; slot <= trie->edges_mask; slot++) {
         struct trie_edge edge = trie->edges[slot];
         if (edge.child != 0) {
@@ -173,7 +180,7 @@ static void link_nodes(struct added_set *set, const struct build *build) {
         uint32_t node = build->order[i], parent = build->parents[node];
         uint32_t fail =
             parent == TRIE_ROOT ? TRIE_ROOT : advance(set, set->fails[parent], build->bytes[node]);
-        int32_t own = set->trie.values[node];
+        int32_t own = trie_value(&set->trie, node);
         set->fails[node] = fail;
         set->longest[node] = own >= 0 ? own : set->longest[fail];
     }

@@ -107,7 +107,7 @@ enum status bpe_add_merge(struct bpe *bpe, struct view left, struct view right, 
                          bpe->merges_count, view_shown(right), right.data);
     struct view rest = {right.data + bpe->prefix_bytes, right.bytes - bpe->prefix_bytes};
     uint32_t node = trie_walk(bpe->trie, trie_walk(bpe->trie, TRIE_ROOT, left), rest);
-    int32_t id = node == TRIE_NONE ? -1 : bpe->trie->values[node];
+    int32_t id = trie_value(bpe->trie, node);
     if (id < 0)
         return error_set(err, STATUS_BAD_FILE, "merge %u: \"%.*s%.*s\" is not in the vocabulary",
                          bpe->merges_count, view_shown(left), left.data, view_shown(rest),
@@ -162,7 +162,7 @@ static int32_t char_id(const struct bpe *bpe, struct view bytes, bool first, boo
     uint32_t node = trie_walk(bpe->trie, first ? bpe->first_node : bpe->continuing_node, bytes);
     if (last)
         node = trie_walk(bpe->trie, node, (struct view){bpe->suffix, bpe->suffix_bytes});
-    return node == TRIE_NONE ? -1 : bpe->trie->values[node];
+    return trie_value(bpe->trie, node);
 }
 
 static void add_symbol(struct bpe_scratch *scratch, uint32_t *count, int32_t id, uint32_t bytes) {

@@ -3,6 +3,7 @@
  * that is not built is refused by name; nothing is skipped. */
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/text/tokenizer_json.h"
@@ -103,12 +104,17 @@ static enum status read_document(struct tokenizer *tokenizer, struct json_place 
 }
 
 enum status tokenizer_read_json(struct tokenizer *tokenizer, struct view json, struct error *err) {
-    json_t *document;
-    enum status status = json_document_parse(json, false, &document, err);
-    if (status != STATUS_OK)
-        return status;
+    json_t *document = NULL;
+    char *rest;
+    size_t rest_bytes;
+    enum status status = tokenizer_json_take_pieces(tokenizer, json, &rest, &rest_bytes, err);
+    if (status == STATUS_OK)
+        status = json_document_parse(rest != NULL ? (struct view){rest, rest_bytes} : json, false,
+                                     &document, err);
     tokenizer->file_options.add_special_tokens = true;
-    status = read_document(tokenizer, (struct json_place){document, "", err, 0});
+    if (status == STATUS_OK)
+        status = read_document(tokenizer, (struct json_place){document, "", err, 0});
     json_decref(document);
+    free(rest);
     return status;
 }

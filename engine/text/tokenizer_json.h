@@ -40,6 +40,12 @@ enum status tokenizer_json_read_optional(struct tokenizer *tokenizer, struct jso
                                          const char *field, const struct part_type *types,
                                          size_t count, bool *found);
 
+/* Before the document is parsed: takes the pieces of a Unigram out of its text. *rest receives what
+ * is left, which the caller frees; NULL when there was nothing to take. Errors:
+ * BAD_FILE, NO_MEMORY. */
+enum status tokenizer_json_take_pieces(struct tokenizer *tokenizer, struct view json, char **rest,
+                                       size_t *rest_bytes, struct error *err);
+
 /* The fields of the document. */
 enum status tokenizer_json_read_normalizer(struct tokenizer *tokenizer, struct json_place document);
 enum status tokenizer_json_read_pretokenizer(struct tokenizer *tokenizer,

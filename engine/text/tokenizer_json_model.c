@@ -4,6 +4,7 @@
 
 #include "engine/base/limits.h"
 #include "engine/text/tokenizer_json.h"
+#include "engine/text/unigram_json.h"
 
 static enum status read_vocabulary(struct tokenizer *tokenizer, struct json_place place) {
     json_t *vocab;
@@ -122,21 +123,14 @@ static enum status read_bpe(struct tokenizer *tokenizer, struct json_place place
 
 /* ---- Unigram ---- */
 
-static enum status read_pieces(struct tokenizer *tokenizer, struct json_place place) {
-    json_t *vocab;
-    enum status status = json_field_array(place, "vocab", &vocab);
-    for (size_t i = 0; status == STATUS_OK && i < json_array_size(vocab); i++) {
-        const json_t *entry = json_array_get(vocab, i), *piece = json_array_get(entry, 0);
-        const json_t *score = json_array_get(entry, 1);
-        if (json_array_size(entry) != 2 || !json_is_string(piece) || !json_is_number(score))
-            return error_set(place.err, STATUS_BAD_FILE,
-                             "model.vocab: entry %zu is not a piece with its score", i);
-        status = vocabulary_append(&tokenizer->vocabulary, json_view(piece), place.err);
-        if (status != STATUS_OK)
-            error_prefix(place.err, "model.vocab");
-        else
-            status = unigram_add_score(&tokenizer->model.unigram, json_number_value(score));
-    }
+enum status tokenizer_json_take_pieces(struct tokenizer *tokenizer, struct view json, char **rest,
+                                       size_t *rest_bytes, struct error *err) {
+    unigram_init(&tokenizer->model.unigram);
+    tokenizer->model.kind = TOKEN_MODEL_UNIGRAM;
+    enum status status = unigram_json_take(json, &tokenizer->vocabulary, &tokenizer->model.unigram,
+                                           rest, rest_bytes, err);
+    if (*rest == NULL)
+        token_model_free(&tokenizer->model);
     return status;
 }
 
@@ -153,11 +147,13 @@ static enum status read_unigram(struct tokenizer *tokenizer, struct json_place p
         status = json_field_bool(place, "byte_fallback", &byte_fallback);
     if (status != STATUS_OK)
         return status;
-    unigram_init(&tokenizer->model.unigram);
-    tokenizer->model.kind = TOKEN_MODEL_UNIGRAM;
-    status = read_pieces(tokenizer, place);
+    /* The pieces of an array were taken before the document was parsed. */
+    json_t *vocab;
+    status = json_field_array(place, "vocab", &vocab);
     if (status != STATUS_OK)
         return status;
+    if (tokenizer->model.kind != TOKEN_MODEL_UNIGRAM || json_array_size(vocab) > 0)
+        return json_field_fault(place, "vocab", STATUS_INTERNAL, "was not found before");
     status = unigram_finish(&tokenizer->model.unigram, &tokenizer->vocabulary.trie,
                             has_unknown ? (int64_t)unknown_id : -1, byte_fallback, place.err);
     if (status != STATUS_OK)

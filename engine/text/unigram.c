@@ -91,7 +91,7 @@ static bool extend_paths(const struct unigram *unigram, struct unigram_node *nod
     uint32_t node = trie->nodes_count == 0 ? TRIE_NONE : TRIE_ROOT;
     for (size_t i = at; i < count && node != TRIE_NONE; i++) {
         node = trie_step_code(trie, node, word[i].code);
-        int32_t id = node == TRIE_NONE ? -1 : trie->values[node];
+        int32_t id = trie_value(trie, node);
         if (id < 0)
             continue;
         single = single || i == at;

@@ -7,7 +7,7 @@ int32_t trie_find_word(const struct trie *trie, const struct normal_char *word, 
     uint32_t node = trie->nodes_count == 0 ? TRIE_NONE : TRIE_ROOT;
     for (size_t i = 0; i < count && node != TRIE_NONE; i++)
         node = trie_step_code(trie, node, word[i].code);
-    return node == TRIE_NONE ? -1 : trie->values[node];
+    return trie_value(trie, node);
 }
 
 void trie_find_byte_tokens(const struct trie *trie, int32_t ids[256]) {

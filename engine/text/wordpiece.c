@@ -21,9 +21,10 @@ static size_t longest_match(const struct trie *trie, uint32_t node, const struct
     size_t best = 0;
     for (size_t i = 0; i < count && node != TRIE_NONE; i++) {
         node = trie_step_code(trie, node, word[i].code);
-        if (node != TRIE_NONE && trie->values[node] >= 0) {
+        int32_t value = trie_value(trie, node);
+        if (value >= 0) {
             best = i + 1;
-            *id = trie->values[node];
+            *id = value;
         }
     }
     return best;
