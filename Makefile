@@ -49,13 +49,15 @@ ENGINE_LIB   := $(OUT)/libengine.a
 SERVER_LIB   := $(OUT)/libserver.a
 UNIT_TESTS   := $(UNIT_SOURCES:%.c=$(OUT)/%)
 FUZZ_REPLAYS := $(FUZZ_SOURCES:%.c=$(OUT)/%)
+PARITY_DRIVER := $(OUT)/tests/parity/driver
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
 OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) server/main.c \
-                  $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c)
+                  $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c tests/parity/driver.c)
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        tidy format bench fuzz fixtures image install clean FORCE
+        tidy format bench fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image \
+        install clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -118,7 +120,7 @@ check: deps-test ## all tests under sanitizers: make check SANITIZE=address,unde
 	@$(MAKE) --no-print-directory tests-built
 	@BERTD_TEST_SHORT=1 $(RUN_TESTS)
 
-tests-built: $(OUT)/bertd $(OUT)/bertd-faults $(UNIT_TESTS) $(FUZZ_REPLAYS)
+tests-built: $(OUT)/bertd $(OUT)/bertd-faults $(UNIT_TESTS) $(FUZZ_REPLAYS) $(PARITY_DRIVER)
 
 unit: $(UNIT_TESTS) ## build and run the unit tests only
 	@python3 tests/run.py --out $(OUT) --only unit
@@ -148,6 +150,38 @@ fixtures: ## make the reference values anew (downloads the pinned packages into 
 	python3 -m venv build/reference
 	build/reference/bin/pip install -q -r tests/golden/requirements.txt
 	for g in tests/golden/generate_*.py; do build/reference/bin/python $$g || exit 1; done
+
+# What the pinned library says of every tokenizer and text; made anew when its makers change.
+PARITY_PYTHON := build/reference/bin/python
+PARITY_MAKERS := $(wildcard tests/parity/*.py tests/parity/requirements.txt) \
+                 tests/golden/generate_tokenizer_fixtures.py
+$(PARITY_PYTHON).parity: tests/parity/requirements.txt
+	python3 -m venv build/reference
+	build/reference/bin/pip install -q -r tests/parity/requirements.txt
+	mkdir -p build/parity/download
+	build/reference/bin/pip download -q --no-deps --no-binary :all: -d build/parity/download \
+	    $(shell grep sentencepiece tests/parity/requirements.txt)
+	tar -xzf build/parity/download/sentencepiece-*.tar.gz -C build/parity/download
+	touch $@
+build/parity/rows/pool.json: $(PARITY_PYTHON).parity $(PARITY_MAKERS)
+	$(PARITY_PYTHON) tests/parity/generate.py --out build/parity/rows --table
+
+parity: deps-test build/parity/rows/pool.json ## compare every tokenizer with the pinned library
+	@$(MAKE) --no-print-directory $(PARITY_DRIVER)
+	PARITY_DRIVER=$(PARITY_DRIVER) python3 tests/parity/compare.py build/parity/rows $(ARGS)
+
+parity-fixtures: $(PARITY_PYTHON).parity ## make the committed sample of the comparison anew
+	$(PARITY_PYTHON) tests/parity/generate.py --out tests/parity/fixtures --sample
+
+parity-fuzz: deps-test $(PARITY_PYTHON).parity ## random tokenizers against it, PARITY_SECONDS long
+	@$(MAKE) --no-print-directory $(PARITY_DRIVER)
+	PARITY_DRIVER=$(PARITY_DRIVER) $(PARITY_PYTHON) tests/parity/fuzz.py \
+	    --seconds $(PARITY_SECONDS) $(ARGS)
+PARITY_SECONDS ?= 600
+
+tokenizer-bench: deps-test $(PARITY_PYTHON).parity ## speed of the tokenizer against the library's
+	@$(MAKE) --no-print-directory $(PARITY_DRIVER)
+	PARITY_DRIVER=$(PARITY_DRIVER) $(PARITY_PYTHON) tests/parity/bench.py $(ARGS)
 
 image: ## build the container image and start it once
 	tests/container/image.sh
@@ -197,6 +231,10 @@ $(OUT)/bertd-faults: $(OUT)/server/main.o $(OUT)/faults/stage.o $(SERVER_LIB) $(
 $(UNIT_TESTS): $(OUT)/%: $(OUT)/%.o $(SERVER_LIB) $(ENGINE_LIB)
 	$(SAY) $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+$(PARITY_DRIVER): $(OUT)/tests/parity/driver.o $(ENGINE_LIB)
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(FUZZ_REPLAYS): $(OUT)/%: $(OUT)/%.o $(OUT)/tests/fuzz/replay.o $(SERVER_LIB) $(ENGINE_LIB)
 	$(SAY) $@
