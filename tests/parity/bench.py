@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Speed of the tokenizer. Two parts:
 
-    bench.py           against the pinned library, one thread each, in turns in the same run: 1 MB of
-                       English with the demo vocabulary as single texts, batches and one text; and
-                       the time to load a Unigram of 250,000 pieces
-    bench.py --linear  1 MB against 250 KB of every hostile text with every tokenizer of the catalog;
-                       ends with status 1 when a ratio is 5 or more
+    bench.py           against the pinned library, one thread each, in turns in the same run: 1 MB
+                       of English with the demo vocabulary as single texts, batches and one text;
+                       and the time to load a Unigram of 250,000 pieces
+    bench.py --linear  1 MB against 250 KB of every hostile text with every tokenizer of the
+                       catalog; ends with status 1 when a ratio is 5 or more
 
 The first part needs the pinned library, and ends with status 1 below three times its speed."""
 import argparse
