@@ -49,6 +49,7 @@
 /* Text */
 #define LIMIT_TEXT_BYTES             (64ULL << 20) /* one text given to the tokenizer */
 #define LIMIT_DECODED_BYTES          (64ULL << 20) /* the text that ids are decoded to */
+#define LIMIT_NORMAL_CHARS           (128u << 20)  /* code points that a text may become */
 #define LIMIT_LINE_BYTES             (64ULL << 20) /* one line of a file given to a command */
 
 /* Flow */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/limits.h"
 #include "engine/text/utf8.h"
 
 void normal_text_init(struct normal_text *text) {
@@ -14,6 +15,7 @@ void normal_text_free(struct normal_text *text) {
     if (text != NULL) {
         free(text->now.chars);
         free(text->next.chars);
+        regex_scratch_free(&text->search);
         normal_text_init(text);
     }
 }
@@ -22,6 +24,8 @@ enum status normal_buffer_reserve(struct normal_buffer *buffer, size_t count) {
     size_t needed = buffer->count + count;
     if (needed <= buffer->capacity)
         return STATUS_OK;
+    if (needed > LIMIT_NORMAL_CHARS)
+        return STATUS_INPUT_TOO_LONG;
     /* Steps that append bit by bit copy seldom; a text whose length is known gets just that. */
     size_t grown = buffer->capacity + buffer->capacity / 2;
     size_t capacity = needed > grown ? needed : grown;
@@ -38,6 +42,7 @@ enum status normal_text_set(struct normal_text *text, struct view original, size
     struct normal_buffer *now = &text->now;
     now->count = 0;
     text->next.count = 0;
+    text->origin = (uint32_t)start;
     text->ascii = true;
     enum status status = normal_buffer_reserve(now, end - start);
     if (status != STATUS_OK)
@@ -55,6 +60,34 @@ enum status normal_text_set(struct normal_text *text, struct view original, size
     now->count = (size_t)(out - now->chars);
     text->ascii = seen < 0x80;
     return STATUS_OK;
+}
+
+enum status normal_buffer_push(struct normal_buffer *buffer, struct normal_char c) {
+    enum status status = normal_buffer_reserve(buffer, 1);
+    if (status == STATUS_OK)
+        buffer->chars[buffer->count++] = c;
+    return status;
+}
+
+void normal_text_transform(struct normal_text *text) {
+    const struct normal_buffer *before = &text->now;
+    size_t consumed = 0;
+    for (size_t i = 0; i < text->next.count; i++) {
+        struct normal_char *c = &text->next.chars[i];
+        int32_t change = normal_change_of(*c);
+        struct normal_char from = {0, text->origin, text->origin};
+        if (change > 0 && consumed > 0)
+            from = before->chars[consumed - 1];
+        else if (change <= 0 && before->count > 0)
+            from = before->chars[consumed < before->count ? consumed : before->count - 1];
+        if (change <= 0)
+            consumed += 1 + (size_t)-change;
+        if (consumed > before->count)
+            consumed = before->count;
+        c->start = from.start;
+        c->end = from.end;
+    }
+    normal_text_swap(text);
 }
 
 void normal_text_swap(struct normal_text *text) {

@@ -99,6 +99,33 @@ static enum status split_chars(const struct piece *piece) {
     return status == STATUS_OK ? splitter_finish(&splitter) : status;
 }
 
+static enum status split_pattern(const struct piece *piece) {
+    struct piece context = *piece;
+    struct splitter splitter = {.behavior = piece->step->behavior,
+                                .invert = piece->step->invert,
+                                .emit = pass_on,
+                                .context = &context};
+    struct pattern_search search;
+    size_t at = 0, start, end;
+    bool found = true;
+    enum status status = pattern_search_start(&search, piece->step->pattern,
+                                              &piece->run->scratch->searches[piece->index],
+                                              piece->chars, piece->count);
+    while (status == STATUS_OK && found) {
+        status = pattern_search_next(&search, &found, &start, &end);
+        if (status != STATUS_OK || !found)
+            break;
+        if (at < start)
+            status = splitter_add(&splitter, at, start, false);
+        if (status == STATUS_OK)
+            status = splitter_add(&splitter, start, end, true);
+        at = end;
+    }
+    if (status == STATUS_OK && at < piece->count)
+        status = splitter_add(&splitter, at, piece->count, false);
+    return status == STATUS_OK ? splitter_finish(&splitter) : status;
+}
+
 /* What stands before the first code point that has a script is lost, as in the pinned library. */
 static enum status split_scripts(const struct piece *piece) {
     unsigned script = 0;
@@ -202,6 +229,7 @@ static step_function *const STEPS[PRETOKENIZER_KINDS] = {
     [PRETOKENIZER_METASPACE] = mark_blanks,
     [PRETOKENIZER_CHAR] = split_chars,
     [PRETOKENIZER_FLAGS] = split_chars,
+    [PRETOKENIZER_SPLIT] = split_pattern,
     [PRETOKENIZER_SCRIPTS] = split_scripts,
     [PRETOKENIZER_FIXED_LENGTH] = split_fixed_length,
 };
@@ -280,15 +308,23 @@ bool pretokenizer_cuts_at_blank(const struct pretokenizer *pretokenizer) {
     return false;
 }
 
+void pretokenizer_free(struct pretokenizer *pretokenizer) {
+    for (uint32_t i = 0; i < pretokenizer->steps_count; i++)
+        pattern_close(pretokenizer->steps[i].pattern);
+    pretokenizer->steps_count = 0;
+}
+
 void pretokenizer_scratch_free(struct pretokenizer_scratch *scratch) {
-    for (size_t i = 0; i < PRETOKENIZER_STEPS_MAX; i++)
+    for (size_t i = 0; i < PRETOKENIZER_STEPS_MAX; i++) {
         free(scratch->rewritten[i].chars);
+        regex_scratch_free(&scratch->searches[i]);
+    }
     memset(scratch, 0, sizeof *scratch);
 }
 
 size_t pretokenizer_scratch_capacity(const struct pretokenizer_scratch *scratch) {
     size_t capacity = 0;
     for (size_t i = 0; i < PRETOKENIZER_STEPS_MAX; i++)
-        capacity += scratch->rewritten[i].capacity;
+        capacity += scratch->rewritten[i].capacity + scratch->searches[i].capacity;
     return capacity;
 }

@@ -12,6 +12,8 @@
 
 #include "engine/base/status.h"
 #include "engine/text/normal_text.h"
+#include "engine/text/pattern.h"
+#include "engine/text/regex.h"
 #include "engine/text/splitter.h"
 
 enum { PRETOKENIZER_STEPS_MAX = 16 };
@@ -26,6 +28,7 @@ enum pretokenizer_kind {
     PRETOKENIZER_METASPACE,        /* U+0020 becomes `code`, and a prefix by `scheme` */
     PRETOKENIZER_CHAR,             /* splits at `code`, by `behavior` */
     PRETOKENIZER_FLAGS,            /* splits at code points with one of `flags`, by `behavior` */
+    PRETOKENIZER_SPLIT,            /* splits at `pattern`, by `behavior` and `invert` */
     PRETOKENIZER_SCRIPTS,          /* UnicodeScripts */
     PRETOKENIZER_FIXED_LENGTH,     /* pieces of `length` code points */
     PRETOKENIZER_KINDS
@@ -37,10 +40,12 @@ enum metaspace_scheme { METASPACE_ALWAYS, METASPACE_FIRST, METASPACE_NEVER };
 struct pretokenizer_step {
     enum pretokenizer_kind kind;
     enum split_behavior behavior;
+    bool invert;
     enum metaspace_scheme scheme;
     uint32_t code;
     unsigned flags;
     size_t length;
+    struct pattern *pattern;
 };
 
 struct pretokenizer {
@@ -48,9 +53,13 @@ struct pretokenizer {
     uint32_t steps_count; /* 0: the whole text is one word */
 };
 
-/* Working memory of one thread: a buffer for each step that rewrites. All zeroes is empty. */
+void pretokenizer_free(struct pretokenizer *pretokenizer);
+
+/* Working memory of one thread: a buffer for each step that rewrites, a search for each that looks
+ * for something. All zeroes is empty. */
 struct pretokenizer_scratch {
     struct normal_buffer rewritten[PRETOKENIZER_STEPS_MAX];
+    struct regex_scratch searches[PRETOKENIZER_STEPS_MAX];
 };
 
 void pretokenizer_scratch_free(struct pretokenizer_scratch *scratch);
@@ -62,7 +71,8 @@ size_t pretokenizer_scratch_capacity(const struct pretokenizer_scratch *scratch)
  * splitting. */
 typedef enum status pretokenizer_emit(void *context, const struct normal_char *word, size_t count);
 
-/* Appends a step. Error: UNSUPPORTED when there are too many. */
+/* Appends a step, whose pattern then belongs to the pre-tokenizer. Error: UNSUPPORTED when there
+ * are too many. */
 enum status pretokenizer_add(struct pretokenizer *pretokenizer,
                              const struct pretokenizer_step *step);
 
@@ -77,7 +87,7 @@ enum status pretokenizer_add_metaspace(struct pretokenizer *pretokenizer, uint32
 bool pretokenizer_cuts_at_blank(const struct pretokenizer *pretokenizer);
 
 /* Splits `count` code points into words. Linear time, no allocation once the scratch has grown.
- * Errors: those of `emit`, NO_MEMORY. */
+ * Errors: those of `emit`, NO_MEMORY, INPUT_TOO_LONG (a pattern needs too much work). */
 enum status pretokenizer_apply(const struct pretokenizer *pretokenizer,
                                struct pretokenizer_scratch *scratch,
                                const struct normal_char *chars, size_t count,

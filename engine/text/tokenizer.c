@@ -109,6 +109,8 @@ enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct
 void tokenizer_close(struct tokenizer *tokenizer) {
     if (tokenizer != NULL) {
         token_model_free(&tokenizer->model);
+        normalizer_free(&tokenizer->normalizer);
+        pretokenizer_free(&tokenizer->pretokenizer);
         vocabulary_free(&tokenizer->vocabulary);
         added_tokens_free(&tokenizer->added);
         decoder_free(&tokenizer->decoder);
@@ -286,6 +288,10 @@ static enum status encode_segment(const struct tokenizer *tokenizer,
             at = end;
         }
     }
+    if (status == STATUS_INPUT_TOO_LONG)
+        return error_set(err, status,
+                         "the text is too much work for the tokenizer's patterns, or becomes "
+                         "too long");
     return status == STATUS_NO_MEMORY ? error_set(err, status, "no memory for the text") : status;
 }
 

@@ -1,5 +1,7 @@
 /* tokenizer_json_split.c: the normalizer and the pre-tokenizer of tokenizer.json. */
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "engine/text/tokenizer_json.h"
 #include "engine/text/unicode.h"
@@ -33,16 +35,103 @@ static enum status read_bert_normalizer(struct tokenizer *tokenizer, struct json
 
 static enum status read_normalizer_step(struct tokenizer *tokenizer, struct json_place place,
                                         int kind) {
-    return step_status(place, normalizer_add(&tokenizer->normalizer, (enum normalizer_kind)kind));
+    const struct normalizer_step step = {.kind = (enum normalizer_kind)kind};
+    return step_status(place, normalizer_add(&tokenizer->normalizer, &step));
+}
+
+/* Appends a step that owns memory; on failure that is given back. */
+static enum status add_owning_step(struct tokenizer *tokenizer, struct json_place place,
+                                   struct normalizer_step *step, enum status status) {
+    if (status == STATUS_OK)
+        status = step_status(place, normalizer_add(&tokenizer->normalizer, step));
+    if (status != STATUS_OK)
+        normalizer_step_free(step);
+    return status;
+}
+
+static enum status read_strip(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    struct normalizer_step step = {.kind = (enum normalizer_kind)kind};
+    enum status status = json_field_bool(place, "strip_left", &step.left);
+    if (status == STATUS_OK)
+        status = json_field_bool(place, "strip_right", &step.right);
+    return add_owning_step(tokenizer, place, &step, status);
+}
+
+/* A string of the document as content of a step, which outlives the document. */
+static enum status read_content(struct json_place place, const char *field,
+                                struct normalizer_step *step) {
+    struct view content;
+    enum status status = json_field_view(place, field, &content);
+    if (status != STATUS_OK)
+        return status;
+    step->owned = malloc(content.bytes + 1);
+    if (step->owned == NULL)
+        return error_set(place.err, STATUS_NO_MEMORY, "no memory");
+    memcpy(step->owned, content.data, content.bytes);
+    step->content = (struct view){step->owned, content.bytes};
+    return STATUS_OK;
+}
+
+/* {"String": "..."} or {"Regex": "..."} */
+static enum status read_pattern(struct json_place place, struct pattern **pattern) {
+    json_t *object;
+    struct view text;
+    enum status status = json_field_object(place, "pattern", &object);
+    if (status != STATUS_OK)
+        return status;
+    struct json_place inner = {object, "pattern", place.err, 0};
+    bool regex = json_object_get(object, "Regex") != NULL;
+    if (json_object_size(object) != 1)
+        return json_field_fault(place, "pattern", STATUS_BAD_FILE, "is not one String or Regex");
+    status = json_field_view(inner, regex ? "Regex" : "String", &text);
+    if (status == STATUS_OK)
+        status = regex ? pattern_open_regex(text, pattern, place.err)
+                       : pattern_open_string(text, pattern, place.err);
+    return status == STATUS_OK ? status : error_prefix(place.err, "%s", place.name);
+}
+
+static enum status read_prepend(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    struct normalizer_step step = {.kind = (enum normalizer_kind)kind};
+    return add_owning_step(tokenizer, place, &step, read_content(place, "prepend", &step));
+}
+
+static enum status read_replace(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    struct normalizer_step step = {.kind = (enum normalizer_kind)kind};
+    enum status status = read_pattern(place, &step.pattern);
+    if (status == STATUS_OK)
+        status = read_content(place, "content", &step);
+    return add_owning_step(tokenizer, place, &step, status);
+}
+
+static enum status read_precompiled(struct tokenizer *tokenizer, struct json_place place,
+                                    int kind) {
+    struct normalizer_step step = {.kind = (enum normalizer_kind)kind};
+    struct view base64;
+    enum status status = json_field_view(place, "precompiled_charsmap", &base64);
+    if (status == STATUS_OK) {
+        status = charsmap_open(base64, &step.charsmap, place.err);
+        if (status != STATUS_OK)
+            error_prefix(place.err, "%s.precompiled_charsmap", place.name);
+    }
+    return add_owning_step(tokenizer, place, &step, status);
 }
 
 static enum status read_normalizers(struct tokenizer *tokenizer, struct json_place place, int kind);
 
 static const struct part_type NORMALIZERS[] = {
     {"BertNormalizer", read_bert_normalizer, 0},
+    {"NFC", read_normalizer_step, NORMALIZER_NFC},
     {"NFD", read_normalizer_step, NORMALIZER_NFD},
+    {"NFKC", read_normalizer_step, NORMALIZER_NFKC},
+    {"NFKD", read_normalizer_step, NORMALIZER_NFKD},
     {"StripAccents", read_normalizer_step, NORMALIZER_STRIP_MARKS},
     {"Lowercase", read_normalizer_step, NORMALIZER_LOWERCASE},
+    {"Strip", read_strip, NORMALIZER_STRIP},
+    {"Nmt", read_normalizer_step, NORMALIZER_NMT},
+    {"Prepend", read_prepend, NORMALIZER_PREPEND},
+    {"Replace", read_replace, NORMALIZER_REPLACE},
+    {"ByteLevel", read_normalizer_step, NORMALIZER_BYTE_LEVEL},
+    {"Precompiled", read_precompiled, NORMALIZER_PRECOMPILED},
     {"Sequence", read_normalizers, 0},
 };
 enum { NORMALIZERS_COUNT = sizeof NORMALIZERS / sizeof *NORMALIZERS };
@@ -140,6 +229,20 @@ static enum status read_punctuation(struct tokenizer *tokenizer, struct json_pla
                : status;
 }
 
+static enum status read_split(struct tokenizer *tokenizer, struct json_place place, int kind) {
+    struct pretokenizer_step step = {.kind = (enum pretokenizer_kind)kind};
+    enum status status = read_behavior(place, &step.behavior);
+    if (status == STATUS_OK)
+        status = json_field_bool(place, "invert", &step.invert);
+    if (status == STATUS_OK)
+        status = read_pattern(place, &step.pattern);
+    if (status == STATUS_OK)
+        status = step_status(place, pretokenizer_add(&tokenizer->pretokenizer, &step));
+    if (status != STATUS_OK)
+        pattern_close(step.pattern);
+    return status;
+}
+
 static enum status read_digits(struct tokenizer *tokenizer, struct json_place place, int kind) {
     (void)kind;
     bool individual;
@@ -188,6 +291,7 @@ static const struct part_type PRETOKENIZERS[] = {
     {"ByteLevel", read_byte_level, 0},
     {"Metaspace", read_metaspace, 0},
     {"Punctuation", read_punctuation, 0},
+    {"Split", read_split, PRETOKENIZER_SPLIT},
     {"Digits", read_digits, 0},
     {"CharDelimiterSplit", read_delimiter, 0},
     {"UnicodeScripts", read_pretokenizer_step, PRETOKENIZER_SCRIPTS},

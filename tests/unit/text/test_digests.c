@@ -72,7 +72,8 @@ static void set_up(const json_t *row, struct normalizer *normalizer,
                        {"Lowercase", NORMALIZER_LOWERCASE}};
     for (size_t i = 0; i < 3; i++)
         if (strcmp(type, normalizers[i].name) == 0)
-            normalizer_add(normalizer, normalizers[i].kind);
+            normalizer_add(normalizer,
+                           &(const struct normalizer_step){.kind = normalizers[i].kind});
     const struct {
         const char *name;
         enum pretokenizer_kind kind;

@@ -69,7 +69,7 @@ static const struct {
     const char *named; /* in the message */
 } ROWS[] = {
     {NORMALIZER, "{\"type\":\"Frobnicate\"}", STATUS_UNSUPPORTED, "Frobnicate"},
-    {NORMALIZER, "{\"type\":\"Precompiled\"}", STATUS_UNSUPPORTED, "Precompiled"},
+    {NORMALIZER, "{\"type\":\"Precompiled\"}", STATUS_BAD_FILE, "precompiled_charsmap"},
     {NORMALIZER, "{}", STATUS_BAD_FILE, "normalizer.type"},
     {NORMALIZER, "[]", STATUS_BAD_FILE, "normalizer"},
     {NORMALIZER, "{\"type\":\"BertNormalizer\",\"clean_text\":true}", STATUS_BAD_FILE,
@@ -82,8 +82,8 @@ static const struct {
      "{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
      "\"lowercase\":true,\"strip_accents\":\"no\"}",
      STATUS_BAD_FILE, "strip_accents"},
-    {NORMALIZER, "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Nmt\"}]}", STATUS_UNSUPPORTED,
-     "Nmt"},
+    {NORMALIZER, "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Fold\"}]}",
+     STATUS_UNSUPPORTED, "Fold"},
     {NORMALIZER, "{\"type\":\"Sequence\",\"normalizers\":[3]}", STATUS_BAD_FILE,
      "normalizer.normalizers[0]"},
     {SPLIT, "{\"type\":\"ByteLevel\"}", STATUS_BAD_FILE, "add_prefix_space"},
