@@ -31,9 +31,10 @@ MODE_FLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all
                  -fstack-protector-strong)
 ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(CFLAGS) $(MODE_FLAGS)
 ALL_LDFLAGS := -pthread $(LDFLAGS) $(if $(SANITIZE),$(MODE_FLAGS))
-LIBS        := -lmicrohttpd -ljansson -lpcre2-8 -ldnnl -lgomp -lm
+LIBS        := -lmicrohttpd -ljansson -lpcre2-8 -ldnnl -lgomp -lnuma -lm
 
-PROGRAM_PACKAGES := gcc libc6-dev libdnnl-dev libjansson-dev libmicrohttpd-dev libpcre2-dev
+PROGRAM_PACKAGES := gcc libc6-dev libdnnl-dev libjansson-dev libmicrohttpd-dev libnuma-dev \
+                    libpcre2-dev
 TEST_PACKAGES    := libcmocka-dev python3
 BENCH_PACKAGES   := python3 wrk
 FUZZ_PACKAGES    := clang libclang-rt-dev

@@ -1,5 +1,5 @@
-/* nodes.c: opens the model's parts as the flow knows them: weights that are packed once and shared
- * by all replicas, and the list that plans are made from. */
+/* nodes.c: opens the model's parts as the flow knows them: the products' shapes, and the list that
+ * plans are made from. */
 #include "engine/nodes.h"
 
 #include <stdio.h>
@@ -7,10 +7,6 @@
 #include <string.h>
 
 #include "engine/nodes_internal.h"
-
-static void drop_linear(const struct model *model, const struct linear_weights *weights) {
-    model_drop_pages(model, &weights->weight);
-}
 
 static enum status layers_open(struct nodes *nodes, const struct kernels *kernels,
                                const struct model_config *config,
@@ -23,44 +19,29 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
         if (status != STATUS_OK)
             return status;
         nodes->layers_count++;
-        drop_linear(nodes->model, &layer->query);
-        drop_linear(nodes->model, &layer->key);
-        drop_linear(nodes->model, &layer->value);
-        drop_linear(nodes->model, &layer->attention_output);
-        drop_linear(nodes->model, &layer->intermediate);
-        drop_linear(nodes->model, &layer->output);
     }
     return STATUS_OK;
 }
 
 void nodes_add_part(struct nodes *nodes, const char *name, const char *third,
-                    uint64_t weights_bytes, double cost) {
+                    uint64_t weights_bytes) {
     nodes->parts[nodes->parts_count++] = (struct part){
         .name = name,
         .third = third,
         .weights_bytes = weights_bytes,
-        .cost = cost,
     };
 }
 
-/* Costs are multiply-adds a token. Attention itself depends on the text's length and is counted
- * for texts of 64 tokens; the head runs once a text, which is counted as if it had 32 tokens. */
-static void parts_make(struct nodes *nodes, const struct model_config *config) {
+static void parts_make(struct nodes *nodes) {
     static const char *const thirds[] = {"attention", "intermediate", "output"};
-    const double H = config->hidden_size, I = config->intermediate_size;
-    const double text_tokens = 32, attended = 64;
-    nodes_add_part(nodes, "Embedding", NULL, embedding_get_bytes(&nodes->embedding), 8 * H);
+    nodes_add_part(nodes, "Embedding", NULL, embedding_get_bytes(&nodes->embedding));
     for (uint32_t i = 0; i < nodes->layers_count; i++) {
-        const double rows = i + 1 == nodes->layers_count ? 1 / text_tokens : 1;
-        const double costs[] = {2 * H * H + rows * (2 * H * H + 2 * attended * H), rows * H * I,
-                                rows * H * I};
         (void)snprintf(nodes->names[i], PART_NAME_BYTES, "Encoder %u", (unsigned)i);
         for (uint32_t t = 0; t < ENCODER_THIRDS; t++)
             nodes_add_part(nodes, nodes->names[i], thirds[t],
-                           encoder_layer_get_bytes(&nodes->layers[i], (enum encoder_third)t),
-                           costs[t]);
+                           encoder_layer_get_bytes(&nodes->layers[i], (enum encoder_third)t));
     }
-    nodes_head_list(nodes, text_tokens);
+    nodes_head_list(nodes);
 }
 
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
@@ -95,7 +76,7 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
     if (status == STATUS_OK)
         status = nodes_head_open(nodes, kernels, err);
     if (status == STATUS_OK)
-        parts_make(nodes, config);
+        parts_make(nodes);
 done:
     if (status == STATUS_OK)
         *out = nodes;

@@ -2,13 +2,18 @@
  * sees both the flow and the compute side.
  *
  * Parts in order: Embedding, the thirds of Encoder 0 … Encoder L-1, then Pooler and Classifier, or
- * Transform and Decoder of a masked-language model. Each part's weights are packed once, at open,
- * and shared by all replicas; a tied decoder reads the embedding's matrix. */
+ * Transform and Decoder of a masked-language model. A tied decoder reads the embedding's matrix.
+ *
+ * Phases, all on one thread: nodes_open() says what there is and what it weighs; nodes_measure()
+ * what it costs here; nodes_pack() puts the weights where the plan wants them, once in the memory
+ * of each NUMA node, shared by all replicas there. Norms, and the embedding tables in the mapped
+ * files, are shared by all nodes. */
 #ifndef BERTD_NODES_H
 #define BERTD_NODES_H
 
 #include <stdbool.h>
 
+#include "engine/base/memory_node.h"
 #include "engine/base/status.h"
 #include "engine/flow/microbatch.h"
 #include "engine/flow/plan.h"
@@ -16,14 +21,37 @@
 
 struct nodes;
 
-/* Packs the weights and makes the matrix product primitives. `dtype`: "f32" or "auto". The model
- * must outlive the nodes. Errors: UNSUPPORTED (dtype, named), NO_MEMORY, INTERNAL. */
+/* Makes the matrix product primitives and the list of parts, without costs. `dtype`: "f32" or
+ * "auto". The model must outlive the nodes. Errors: UNSUPPORTED (dtype, named), NO_MEMORY,
+ * INTERNAL. */
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
                        struct error *err);
 void nodes_close(struct nodes *nodes);
 
 /* The parts in order; lives as long as the nodes. */
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count);
+
+/* Runs the embedding, the first layer, the last layer and the head on NODES_MEASURE_TOKENS tokens
+ * (texts of 32 or of the model's limit, each read at its first token), one after the other as a
+ * stage does, a few times with warm caches, and sets the cost of each part from its best time; the
+ * layers between cost what the first does. Packs those parts anywhere, where nodes_pack() leaves
+ * them if it can. Takes about 15 ms for a layer of 7 MB. Errors: NO_MEMORY, INTERNAL. */
+enum { NODES_MEASURE_TOKENS = 64 };
+enum status nodes_measure(struct nodes *nodes, struct error *err);
+
+/* A NUMA node, or MEMORY_NODE_ANY, from whose memory some parts are read. */
+struct parts_place {
+    uint32_t first_part, parts_count;
+    int node;
+};
+
+/* Packs the parts of the places, each once for each node; without places, all parts anywhere. No
+ * scratch may be open. Errors: NO_MEMORY, INTERNAL. */
+enum status nodes_pack(struct nodes *nodes, const struct parts_place *places, uint32_t count,
+                       struct error *err);
+
+/* Copies of the weights, and the bytes of memory that they take. */
+uint32_t nodes_get_copies(const struct nodes *nodes, uint64_t *bytes);
 
 /* Runs parts first_part..first_part+parts_count-1 on the microbatch in place, as a stage does.
  * Where consecutive thirds of a layer are run together, they share what is in the cache; the bytes
@@ -48,9 +76,10 @@ void nodes_set_decoder_chunks(struct nodes *nodes, uint32_t chunks);
  * what the layer before left in them. Call before the parts run. */
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows);
 
-/* Working memory of one stage thread for microbatches of up to `tokens_max` tokens. Must be opened
- * and used on the thread that runs the stage. Errors: NO_MEMORY, INTERNAL. */
-enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, void **out,
+/* Working memory of one stage thread for microbatches of up to `tokens_max` tokens, in the memory of
+ * `node` (or MEMORY_NODE_ANY), from where the thread then reads weights. Must be opened after
+ * packing, and be used on the thread that opens it. Errors: NO_MEMORY, INTERNAL. */
+enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, int node, void **out,
                                struct error *err);
 void nodes_scratch_close(const struct nodes *nodes, void *scratch);
 

@@ -9,7 +9,6 @@ static enum status classifier_open(struct nodes *nodes, const struct kernels *ke
     enum status status = pooler_open(nodes->linears, kernels, weights, &nodes->pooler, err);
     if (status != STATUS_OK)
         return status;
-    model_drop_pages(nodes->model, &weights->pooler.weight);
     return linear_open(nodes->linears, classifier, 1, GEMM_STORE, &nodes->classifier, err);
 }
 
@@ -19,7 +18,6 @@ static enum status mask_head_open(struct nodes *nodes, const struct kernels *ker
                                         weights, &nodes->transform, err);
     if (status != STATUS_OK)
         return status;
-    model_drop_pages(nodes->model, &weights->transform.weight);
     return mask_decoder_open(kernels, &weights->decoder, &nodes->decoder, err);
 }
 
@@ -41,23 +39,23 @@ void nodes_head_close(struct nodes *nodes) {
     pooler_close(&nodes->pooler);
 }
 
-void nodes_head_list(struct nodes *nodes, double text_tokens) {
-    const struct model_config *config = model_get_config(nodes->model);
+struct linear *nodes_head_get_linear(const struct nodes *nodes, uint32_t part) {
+    if (nodes->decoder)
+        return part == 0 ? nodes->transform.dense : NULL;
+    return part == 0 ? nodes->pooler.dense : nodes->classifier;
+}
+
+void nodes_head_list(struct nodes *nodes) {
     const struct model_weights *weights = model_get_weights(nodes->model);
-    const double H = config->hidden_size, K = config->labels_count, V = config->vocab_size;
     if (nodes->decoder) {
         const struct tensor *matrix = &weights->decoder.weight;
         const bool own = matrix->data != weights->word_embeddings.data;
-        nodes_add_part(nodes, "Transform", NULL, transform_get_bytes(&nodes->transform),
-                       H * H / text_tokens);
+        nodes_add_part(nodes, "Transform", NULL, transform_get_bytes(&nodes->transform));
         nodes_add_part(nodes, "Decoder", NULL,
-                       mask_decoder_get_bytes(nodes->decoder) + (own ? matrix->bytes : 0),
-                       H * V / text_tokens);
+                       mask_decoder_get_bytes(nodes->decoder) + (own ? matrix->bytes : 0));
     } else {
-        nodes_add_part(nodes, "Pooler", NULL, linear_get_bytes(nodes->pooler.dense),
-                       H * H / text_tokens);
-        nodes_add_part(nodes, "Classifier", NULL, linear_get_bytes(nodes->classifier),
-                       H * K / text_tokens);
+        nodes_add_part(nodes, "Pooler", NULL, linear_get_bytes(nodes->pooler.dense));
+        nodes_add_part(nodes, "Classifier", NULL, linear_get_bytes(nodes->classifier));
     }
 }
 

@@ -1,5 +1,6 @@
 /* nodes_internal.h: what the nodes' own files share. nodes.c opens them and lists the parts;
- * nodes_run.c runs parts in a stage's scratch; nodes_head.c knows what differs between tasks. */
+ * nodes_pack.c packs their weights; nodes_measure.c measures what they cost; nodes_run.c runs parts
+ * in a stage's scratch; nodes_head.c knows what differs between tasks. */
 #ifndef BERTD_NODES_INTERNAL_H
 #define BERTD_NODES_INTERNAL_H
 
@@ -11,7 +12,7 @@
 
 enum { PART_NAME_BYTES = 32, PARTS_AROUND = 3 /* Embedding, two of the head */ };
 
-/* Immutable after open. */
+/* Immutable once the weights are packed. */
 struct nodes {
     const struct model *model;
     struct linear_set *linears;
@@ -32,7 +33,11 @@ struct nodes {
 
 /* nodes.c */
 void nodes_add_part(struct nodes *nodes, const char *name, const char *third,
-                    uint64_t weights_bytes, double cost);
+                    uint64_t weights_bytes);
+
+/* nodes_pack.c: packs one part in the memory of a node that is usable, or of MEMORY_NODE_ANY.
+ * Errors: NO_MEMORY, INTERNAL. */
+enum status nodes_pack_part(struct nodes *nodes, uint32_t part, int node, struct error *err);
 
 /* nodes_head.c: the two parts after the layers, by the model's task. */
 
@@ -45,8 +50,11 @@ struct head_scratch {
 enum status nodes_head_open(struct nodes *nodes, const struct kernels *kernels, struct error *err);
 void nodes_head_close(struct nodes *nodes);
 
-/* Adds both to the list of parts. The head is taken to run once for `text_tokens` tokens. */
-void nodes_head_list(struct nodes *nodes, double text_tokens);
+/* Adds both to the list of parts. */
+void nodes_head_list(struct nodes *nodes);
+
+/* What is to be packed of part 0 or 1 of the head; NULL: nothing. */
+struct linear *nodes_head_get_linear(const struct nodes *nodes, uint32_t part);
 
 /* Opened on the thread that uses it. Errors: NO_MEMORY, INTERNAL. */
 enum status nodes_head_scratch_open(const struct nodes *nodes, struct head_scratch *out,

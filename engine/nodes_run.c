@@ -69,7 +69,7 @@ static bool reserve(size_t *total, size_t rows, size_t columns, size_t *offset) 
            size_add(*total, count & ~(size_t)15, total);
 }
 
-enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, void **out,
+enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, int node, void **out,
                                struct error *err) {
     *out = NULL;
     const size_t H = nodes->hidden_size;
@@ -87,6 +87,7 @@ enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, v
         free(scratch);
         return error_set(err, STATUS_NO_MEMORY, "no memory for a stage of %u tokens", tokens_max);
     }
+    memory_node_bind(scratch->memory, bytes, node);
     scratch->encoder = (struct encoder_scratch){
         .qkv = scratch->memory + qkv,
         .context = scratch->memory + context,
@@ -94,7 +95,7 @@ enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, v
         .up = scratch->memory + up,
         .attention = scratch->memory + attention,
     };
-    enum status status = linear_scratch_open(nodes->linears, &scratch->encoder.linear, err);
+    enum status status = linear_scratch_open(nodes->linears, memory_node_usable(node), &scratch->encoder.linear, err);
     if (status == STATUS_OK)
         status = nodes_head_scratch_open(nodes, &scratch->head, err);
     if (status == STATUS_OK)

@@ -166,14 +166,32 @@ void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_s
     }
 }
 
+uint32_t encoder_layer_get_linears(const struct encoder_layer *layer, enum encoder_third third,
+                                   struct linear *out[ENCODER_LINEARS_MAX]) {
+    uint32_t count = 0;
+    if (third != ENCODER_ATTENTION) {
+        out[count++] = third == ENCODER_INTERMEDIATE ? layer->up : layer->down;
+        return count;
+    }
+    if (layer->qkv) {
+        out[count++] = layer->qkv;
+    } else {
+        out[count++] = layer->query;
+        out[count++] = layer->kv;
+    }
+    out[count++] = layer->attention_output;
+    return count;
+}
+
 uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer, enum encoder_third third) {
-    if (third == ENCODER_INTERMEDIATE)
-        return linear_get_bytes(layer->up);
+    struct linear *linears[ENCODER_LINEARS_MAX];
+    const uint32_t count = encoder_layer_get_linears(layer, third, linears);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += linear_get_bytes(linears[i]);
+    if (third == ENCODER_ATTENTION)
+        bytes += norm_get_bytes(&layer->attention_norm);
     if (third == ENCODER_OUTPUT)
-        return linear_get_bytes(layer->down) + norm_get_bytes(&layer->output_norm);
-    const uint64_t projection = layer->qkv
-                                    ? linear_get_bytes(layer->qkv)
-                                    : linear_get_bytes(layer->query) + linear_get_bytes(layer->kv);
-    return projection + linear_get_bytes(layer->attention_output) +
-           norm_get_bytes(&layer->attention_norm);
+        bytes += norm_get_bytes(&layer->output_norm);
+    return bytes;
 }

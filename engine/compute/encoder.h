@@ -68,6 +68,11 @@ void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_s
                        const struct encoder_batch *batch, enum encoder_third first,
                        enum encoder_third last);
 
+/* The products of one third, to be packed before it runs; their number. */
+enum { ENCODER_LINEARS_MAX = 3 };
+uint32_t encoder_layer_get_linears(const struct encoder_layer *layer, enum encoder_third third,
+                                   struct linear *out[ENCODER_LINEARS_MAX]);
+
 /* Of the weights of one third, packed. */
 uint64_t encoder_layer_get_bytes(const struct encoder_layer *layer, enum encoder_third third);
 

@@ -103,7 +103,6 @@ struct gemm_weights {
     const struct gemm_shape *shape;
     float *packed, *bias; /* in an arena, or the caller's */
     dnnl_memory_t packed_memory, bias_memory;
-    size_t packed_bytes;
 };
 
 /* Memory objects of one block for one thread. */
@@ -273,6 +272,10 @@ uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape) {
     return mask;
 }
 
+uint64_t gemm_shape_get_bytes(const struct gemm_shape *shape) {
+    return dnnl_memory_desc_get_size(LAYOUT(shape->weights)) + shape->outputs * sizeof(float);
+}
+
 enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *shape,
                               float *turned, float *bias, struct gemm_weights **out,
                               struct error *err) {
@@ -285,7 +288,6 @@ enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *
         .shape = shape,
         .packed = turned,
         .bias = bias,
-        .packed_bytes = dnnl_memory_desc_get_size(LAYOUT(shape->weights)),
     };
     TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine, turned));
     TRY(dnnl_memory_create(&weights->bias_memory, LAYOUT(shape->bias), gemm->engine, bias));
@@ -351,10 +353,6 @@ done:
 
 float *gemm_weights_get_bias(struct gemm_weights *weights) {
     return weights->bias;
-}
-
-uint64_t gemm_weights_get_bytes(const struct gemm_weights *weights) {
-    return weights->packed_bytes + weights->shape->outputs * sizeof(float);
 }
 
 static void block_memory_free(struct block_memory *memory) {

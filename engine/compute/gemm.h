@@ -52,6 +52,9 @@ void gemm_shape_close(struct gemm_shape *shape);
 uint32_t gemm_shape_get_blocks(const struct gemm_shape *shape);
 uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape);
 
+/* Of weights of that shape, packed, with their bias. */
+uint64_t gemm_shape_get_bytes(const struct gemm_shape *shape);
+
 /* Packed weights, undefined, and a bias of zeros. They lie in the arena and outlive the close.
  * Errors: NO_MEMORY, INTERNAL. */
 enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
@@ -69,7 +72,6 @@ enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *
 enum status gemm_weights_pack(const struct gemm *gemm, struct gemm_weights *weights,
                               const float *wide, struct error *err);
 float *gemm_weights_get_bias(struct gemm_weights *weights); /* [out], to be filled */
-uint64_t gemm_weights_get_bytes(const struct gemm_weights *weights);
 
 /* Working memory of one thread for `count` shapes; shape i is called by that index afterwards.
  * Opened on the thread that uses it. Errors: NO_MEMORY, INTERNAL. */

@@ -20,21 +20,29 @@ struct shape {
 struct linear_set {
     struct gemm *gemm;
     const struct kernels *kernels;
-    struct weights_arena arena; /* all packed weights */
-    uint32_t blocks;            /* allowed */
+    struct linear *linears; /* all that are open */
+    struct weights_arena memories[LINEAR_MEMORIES_MAX]; /* packed weights, one arena a node */
+    uint32_t memories_count;
+    uint32_t blocks; /* allowed */
     uint32_t shapes_count;
     struct shape shapes[LINEAR_SHAPES_MAX];
     struct gemm_shape *gemm_shapes[LINEAR_SHAPES_MAX];
 };
 
 struct linear {
+    struct linear_set *set;
+    struct linear *next; /* of the set's list */
     const struct shape *shape;
     uint32_t shape_index;
-    struct gemm_weights *weights;
+    const struct linear_weights *sources[LINEAR_JOINED_MAX];
+    uint32_t sources_count;
+    struct gemm_weights *weights[LINEAR_MEMORIES_MAX]; /* NULL: not in that memory */
+    const struct gemm_weights *any;                    /* one of them; NULL: not packed */
 };
 
 struct linear_scratch {
     struct gemm_scratch *gemm;
+    uint32_t memory; /* from which it reads */
     float *pad_x, *pad_y; /* [GEMM_ROWS_MAX, widest input or output] */
 };
 
@@ -72,7 +80,8 @@ void linear_set_close(struct linear_set *set) {
     for (uint32_t i = 0; i < set->shapes_count; i++)
         gemm_shape_close(set->gemm_shapes[i]);
     gemm_close(set->gemm);
-    weights_arena_free(&set->arena);
+    for (uint32_t i = 0; i < set->memories_count; i++)
+        weights_arena_free(&set->memories[i]);
     free(set);
 }
 
@@ -170,7 +179,7 @@ static enum status shape_test(struct linear_set *set, uint32_t index, float *wid
     const size_t in = shape->inputs, out = shape->outputs;
     struct gemm_weights *weights = NULL;
     struct gemm_scratch *scratch = NULL;
-    struct weights_arena arena = {0};
+    struct weights_arena arena = {.node = MEMORY_NODE_ANY};
     float *x = floats_alloc(2 * GEMM_ROWS_MAX, in), *y = floats_alloc(3 * GEMM_ROWS_MAX, out);
     enum status status =
         x && y ? gemm_weights_open(set->gemm, gemm_shape, &arena, &weights, err) : no_memory(err);
@@ -209,8 +218,8 @@ done:
 }
 
 /* Finds the shape, or makes and tests it. */
-static enum status shape_find(struct linear_set *set, struct shape want, float *wide,
-                              uint32_t *index, struct error *err) {
+static enum status shape_find(struct linear_set *set, struct shape want, uint32_t *index,
+                              struct error *err) {
     for (uint32_t i = 0; i < set->shapes_count; i++) {
         const struct shape *have = &set->shapes[i];
         if (have->inputs == want.inputs && have->outputs == want.outputs &&
@@ -223,21 +232,27 @@ static enum status shape_find(struct linear_set *set, struct shape want, float *
     if (i == LINEAR_SHAPES_MAX)
         return error_set(err, STATUS_UNSUPPORTED, "more than %d shapes of matrix products",
                          LINEAR_SHAPES_MAX);
+    float *wide = floats_alloc(want.outputs, want.inputs);
+    if (!wide)
+        return no_memory(err);
     enum status status = gemm_shape_open(set->gemm, want.inputs, want.outputs, want.mode,
                                          set->blocks, &set->gemm_shapes[i], err);
-    if (status != STATUS_OK)
-        return status;
-    set->shapes[i] = want;
-    set->shapes_count++;
-    return shape_test(set, i, wide, err);
+    if (status == STATUS_OK) {
+        set->shapes[i] = want;
+        set->shapes_count++;
+        status = shape_test(set, i, wide, err);
+    }
+    free(wide);
+    return status;
 }
 
 /* Widens the weights one under the other into `wide` [out, in], and the biases. */
-static void widen_all(const struct kernels *kernels, const struct linear_weights *const *weights,
-                      uint32_t count, size_t inputs, float *wide, float *bias) {
+static void widen_all(const struct linear *linear, float *wide, float *bias) {
+    const struct kernels *kernels = linear->set->kernels;
+    const size_t inputs = linear->shape->inputs;
     size_t row = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct tensor *w = &weights[i]->weight, *b = &weights[i]->bias;
+    for (uint32_t i = 0; i < linear->sources_count; i++) {
+        const struct tensor *w = &linear->sources[i]->weight, *b = &linear->sources[i]->bias;
         const size_t rows = (size_t)w->shape[0];
         kernels->widen(w->type, w->data, rows * inputs, wide + row * inputs);
         if (b->name)
@@ -251,34 +266,93 @@ enum status linear_open(struct linear_set *set, const struct linear_weights *con
                         struct error *err) {
     *out = NULL;
     struct shape shape = {.inputs = (uint32_t)weights[0]->weight.shape[1], .mode = mode};
-    for (uint32_t i = 0; i < count; i++)
-        shape.outputs += (uint32_t)weights[i]->weight.shape[0];
-    float *wide = floats_alloc(shape.outputs, shape.inputs);
     struct linear *linear = calloc(1, sizeof *linear);
-    enum status status =
-        wide && linear ? shape_find(set, shape, wide, &linear->shape_index, err) : no_memory(err);
-    if (status == STATUS_OK)
-        status = gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index], &set->arena,
-                                   &linear->weights, err);
-    if (status == STATUS_OK) {
-        linear->shape = &set->shapes[linear->shape_index];
-        widen_all(set->kernels, weights, count, shape.inputs, wide,
-                  gemm_weights_get_bias(linear->weights));
-        status = gemm_weights_pack(set->gemm, linear->weights, wide, err);
+    if (!linear)
+        return no_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        shape.outputs += (uint32_t)weights[i]->weight.shape[0];
+        linear->sources[linear->sources_count++] = weights[i];
     }
-    free(wide);
-    if (status == STATUS_OK)
-        *out = linear;
-    else
-        linear_close(linear);
-    return status;
+    enum status status = shape_find(set, shape, &linear->shape_index, err);
+    if (status != STATUS_OK) {
+        free(linear);
+        return status;
+    }
+    linear->shape = &set->shapes[linear->shape_index];
+    linear->set = set;
+    linear->next = set->linears;
+    set->linears = *out = linear;
+    return STATUS_OK;
+}
+
+static void weights_close(struct linear *linear) {
+    for (uint32_t i = 0; i < linear->set->memories_count; i++) {
+        gemm_weights_close(linear->weights[i]);
+        linear->weights[i] = NULL;
+    }
+    linear->any = NULL;
 }
 
 void linear_close(struct linear *linear) {
     if (!linear)
         return;
-    gemm_weights_close(linear->weights);
+    weights_close(linear);
+    struct linear **link = &linear->set->linears;
+    while (*link != linear)
+        link = &(*link)->next;
+    *link = linear->next;
     free(linear);
+}
+
+/* Its place among the memories; memories_count when there is none. */
+static uint32_t memory_find(const struct linear_set *set, int node) {
+    uint32_t i = 0;
+    while (i < set->memories_count && set->memories[i].node != node)
+        i++;
+    return i;
+}
+
+enum status linear_pack(struct linear *linear, int node, struct error *err) {
+    struct linear_set *set = linear->set;
+    const uint32_t memory = memory_find(set, node);
+    if (memory == LINEAR_MEMORIES_MAX)
+        return error_set(err, STATUS_INTERNAL, "weights on more than %d memory nodes",
+                         LINEAR_MEMORIES_MAX);
+    if (memory == set->memories_count)
+        set->memories[set->memories_count++] = (struct weights_arena){.node = node};
+    if (linear->weights[memory])
+        return STATUS_OK;
+    struct gemm_weights *weights = NULL;
+    float *wide = floats_alloc(linear->shape->outputs, linear->shape->inputs);
+    enum status status =
+        wide ? gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index],
+                                 &set->memories[memory], &weights, err)
+             : no_memory(err);
+    if (status == STATUS_OK) {
+        widen_all(linear, wide, gemm_weights_get_bias(weights));
+        status = gemm_weights_pack(set->gemm, weights, wide, err);
+    }
+    free(wide);
+    if (status == STATUS_OK)
+        linear->any = linear->weights[memory] = weights;
+    else
+        gemm_weights_close(weights);
+    return status;
+}
+
+void linear_set_unpack(struct linear_set *set) {
+    for (struct linear *linear = set->linears; linear; linear = linear->next)
+        weights_close(linear);
+    for (uint32_t i = 0; i < set->memories_count; i++)
+        weights_arena_free(&set->memories[i]);
+    set->memories_count = 0;
+}
+
+uint32_t linear_set_get_memories(const struct linear_set *set, uint64_t *bytes) {
+    *bytes = 0;
+    for (uint32_t i = 0; i < set->memories_count; i++)
+        *bytes += weights_arena_get_bytes(&set->memories[i]);
+    return set->memories_count;
 }
 
 uint32_t linear_get_inputs(const struct linear *linear) {
@@ -294,15 +368,24 @@ uint32_t linear_get_blocks(const struct linear *linear) {
 }
 
 uint64_t linear_get_bytes(const struct linear *linear) {
-    return gemm_weights_get_bytes(linear->weights);
+    return gemm_shape_get_bytes(linear->set->gemm_shapes[linear->shape_index]);
 }
 
-enum status linear_scratch_open(const struct linear_set *set, struct linear_scratch **out,
-                                struct error *err) {
+const struct linear_weights *const *linear_get_sources(const struct linear *linear,
+                                                       uint32_t *count) {
+    *count = linear->sources_count;
+    return linear->sources;
+}
+
+enum status linear_scratch_open(const struct linear_set *set, int node,
+                                struct linear_scratch **out, struct error *err) {
     *out = NULL;
     struct linear_scratch *scratch = calloc(1, sizeof *scratch);
     if (!scratch)
         return no_memory(err);
+    scratch->memory = memory_find(set, node);
+    if (scratch->memory == set->memories_count)
+        scratch->memory = 0;
     size_t inputs = 0, outputs = 0;
     for (uint32_t i = 0; i < set->shapes_count; i++) {
         inputs = set->shapes[i].inputs > inputs ? set->shapes[i].inputs : inputs;
@@ -334,7 +417,8 @@ void linear_scratch_close(struct linear_scratch *scratch) {
  * end of the pipeline reports. */
 static void run_block(const struct linear *linear, struct linear_scratch *scratch, uint32_t block,
                       const float *x, float *y) {
-    if (gemm_run(linear->weights, scratch->gemm, linear->shape_index, block, x, y))
+    const struct gemm_weights *near = linear->weights[scratch->memory];
+    if (gemm_run(near ? near : linear->any, scratch->gemm, linear->shape_index, block, x, y))
         return;
     for (size_t i = 0; i < (size_t)linear->shape->outputs << block; i++)
         y[i] = NAN;

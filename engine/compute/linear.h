@@ -5,7 +5,10 @@
  * place in it; row counts that break this on a CPU are not used there, and rows that no count in
  * use can take are padded. So the same row gives the same bytes whatever is packed beside it.
  *
- * Open everything on one thread; run from any thread with a scratch that was opened on it. */
+ * Opening a linear makes its shape; packing puts its weights into memory, at most once in that of
+ * each NUMA node. A scratch says from which node's memory its thread reads.
+ *
+ * Open and pack on one thread; run from any thread with a scratch that was opened on it. */
 #ifndef BERTD_COMPUTE_LINEAR_H
 #define BERTD_COMPUTE_LINEAR_H
 
@@ -16,11 +19,11 @@
 #include "engine/compute/kernels.h"
 #include "engine/model/model.h"
 
-enum { LINEAR_SHAPES_MAX = 32, LINEAR_JOINED_MAX = 3 };
+enum { LINEAR_SHAPES_MAX = 32, LINEAR_JOINED_MAX = 3, LINEAR_MEMORIES_MAX = MEMORY_NODES_MAX + 1 };
 
-struct linear_set;     /* what linears share: shapes with their primitives */
+struct linear_set;     /* what linears share: shapes with their primitives, memory */
 struct linear_scratch; /* one thread's working memory for all linears of a set */
-struct linear;         /* immutable after open */
+struct linear;         /* immutable once it is packed */
 
 /* Bit i of `blocks` allows blocks of 2^i rows: GEMM_ALL_BLOCKS, or fewer for tests.
  * Errors: INTERNAL, NO_MEMORY. */
@@ -30,23 +33,38 @@ enum status linear_set_open(enum gemm_dtype dtype, const struct kernels *kernels
 /* All linears and scratches of it must be closed before. NULL is allowed. */
 void linear_set_close(struct linear_set *set);
 
-/* Packs `count` (1..LINEAR_JOINED_MAX) weights with the same input width as one product: their
- * outputs side by side. An absent bias counts as zeros. The tensors are not needed afterwards.
+/* Takes `count` (1..LINEAR_JOINED_MAX) weights with the same input width as one product: their
+ * outputs side by side. An absent bias counts as zeros. The weights must live as long.
  * Errors: NO_MEMORY, UNSUPPORTED (too many shapes), INTERNAL. */
 enum status linear_open(struct linear_set *set, const struct linear_weights *const *weights,
                         uint32_t count, enum gemm_mode mode, struct linear **out,
                         struct error *err);
 void linear_close(struct linear *linear);
 
+/* Packs the weights into the memory of a node (or of MEMORY_NODE_ANY), unless they are there. The
+ * checkpoint's are read then and not afterwards. Errors: NO_MEMORY, INTERNAL. */
+enum status linear_pack(struct linear *linear, int node, struct error *err);
+
+/* Undoes all packing of the set's linears. No scratch may be open. */
+void linear_set_unpack(struct linear_set *set);
+
+/* How many nodes' memories hold packed weights of the set, and the bytes of their arenas. */
+uint32_t linear_set_get_memories(const struct linear_set *set, uint64_t *bytes);
+
 uint32_t linear_get_inputs(const struct linear *linear);
 uint32_t linear_get_outputs(const struct linear *linear);
 uint32_t linear_get_blocks(const struct linear *linear); /* in use after the self-test */
-uint64_t linear_get_bytes(const struct linear *linear);  /* packed weights and bias */
+uint64_t linear_get_bytes(const struct linear *linear);  /* packed weights and bias, once */
 
-/* For all linears of the set that are open now. The calling thread is the one that will use it.
+/* The weights that it was opened with. */
+const struct linear_weights *const *linear_get_sources(const struct linear *linear,
+                                                       uint32_t *count);
+
+/* For all linears of the set that are packed now, read from the memory of `node` where they are
+ * there, else from another. The calling thread is the one that will use it.
  * Errors: NO_MEMORY, INTERNAL. */
-enum status linear_scratch_open(const struct linear_set *set, struct linear_scratch **out,
-                                struct error *err);
+enum status linear_scratch_open(const struct linear_set *set, int node,
+                                struct linear_scratch **out, struct error *err);
 void linear_scratch_close(struct linear_scratch *scratch);
 
 /* x [rows, in], y [rows, out], dense and apart; no row beyond `rows` is read or written. */

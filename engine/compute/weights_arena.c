@@ -41,6 +41,7 @@ static struct weights_chunk *chunk_add(struct weights_arena *arena, size_t bytes
         .bytes = bytes,
     };
     arena->chunks = chunk;
+    memory_node_bind(chunk->data, chunk->bytes, arena->node);
     /* Where the system has no large pages, small ones do. */
     (void)madvise(chunk->data, chunk->bytes, MADV_HUGEPAGE);
     return chunk;
@@ -69,4 +70,11 @@ void weights_arena_free(struct weights_arena *arena) {
         free(chunk);
     }
     arena->chunks = NULL;
+}
+
+uint64_t weights_arena_get_bytes(const struct weights_arena *arena) {
+    uint64_t bytes = 0;
+    for (const struct weights_chunk *chunk = arena->chunks; chunk; chunk = chunk->next)
+        bytes += chunk->bytes;
+    return bytes;
 }

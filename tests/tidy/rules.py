@@ -46,6 +46,7 @@ LAYERS = (
 THIRD_PARTY = (
     (r"dnnl", ["engine/compute/gemm.c", "engine/compute/attention.c"]),
     (r"omp\.h", ["engine/compute/gemm.c"]),
+    (r"numa", ["engine/base/memory_node.c"]),
     (r"microhttpd", ["server/http_mhd.c"]),
     (r"jansson", ["engine/model/model_json.h", "engine/text/json_field.h",
                   "engine/text/tokenizer_*.c", "server/json_*", "server/classify_read.h",
