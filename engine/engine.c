@@ -15,9 +15,9 @@
 enum { WARM_TOKENS = 64, MICROBATCH_TOKENS_AUTO_MIN = 128, MICROBATCH_TOKENS_AUTO_MAX = 512 };
 static const uint64_t stage_turn_ns = 10 * NS_PER_MS;
 
-static enum status scratch_open(const void *nodes, uint32_t tokens_max, void **out,
+static enum status scratch_open(const void *nodes, uint32_t tokens_max, int node, void **out,
                                 struct error *err) {
-    return nodes_scratch_open(nodes, tokens_max, out, err);
+    return nodes_scratch_open(nodes, tokens_max, node, out, err);
 }
 
 static void scratch_close(const void *nodes, void *scratch) {
@@ -78,6 +78,8 @@ static enum status model_load(struct engine *engine, const struct engine_options
             nodes_open(engine->model, options->dtype ? options->dtype : "f32", &engine->nodes, err);
     if (status == STATUS_OK)
         status = engine_make_plan(engine, &options->plan, options->microbatch_tokens, err);
+    if (status == STATUS_OK)
+        status = engine_pack_weights(engine, err);
     if (status != STATUS_OK)
         return status;
     info_set(engine, options);

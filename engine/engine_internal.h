@@ -83,6 +83,9 @@ enum activation engine_activation(const struct model_config *config);
 enum status engine_make_plan(struct engine *engine, const struct plan_options *options,
                              uint32_t microbatch_tokens, struct error *err);
 
+/* Packs the weights on the nodes where the plan has the virtual graphs that read them. */
+enum status engine_pack_weights(struct engine *engine, struct error *err);
+
 /* engine_tokenize.c */
 enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, struct error *err);
 void engine_tokenizers_stop(struct engine *engine);

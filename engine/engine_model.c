@@ -1,6 +1,9 @@
 /* engine_model.c: what follows from the model's files: whether tokenizer and weights belong
  * together, the limit, the activation, the plan. */
+#include <stdlib.h>
+
 #include "engine/engine_internal.h"
+#include "engine/flow/place.h"
 
 enum status engine_fit(const struct model *model, const struct tokenizer *tokenizer,
                        uint32_t *tokens_max, struct error *err) {
@@ -70,6 +73,27 @@ enum status engine_make_plan(struct engine *engine, const struct plan_options *o
     enum status status = machine_find(engine, &options->machine, err);
     if (status != STATUS_OK)
         return status;
+    status = nodes_measure(engine->nodes, err);
+    if (status != STATUS_OK)
+        return status;
     wishes.parts = nodes_parts(engine->nodes, &wishes.parts_count);
     return plan_make(&wishes, &engine->plan, err);
+}
+
+enum status engine_pack_weights(struct engine *engine, struct error *err) {
+    const struct plan *plan = &engine->plan;
+    struct parts_place *places = calloc(plan->replicas * plan->stages_count, sizeof *places);
+    uint32_t count = 0;
+    if (!places)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the places of the weights");
+    for (uint32_t replica = 0; replica < plan->replicas; replica++) {
+        for (uint32_t i = 0; i < plan->stages_count; i++) {
+            const struct plan_stage *stage = &plan->stages[i];
+            places[count++] = (struct parts_place){stage->first_part, stage->parts_count,
+                                                   place_get_node(plan, replica, i)};
+        }
+    }
+    enum status status = nodes_pack(engine->nodes, places, count, err);
+    free(places);
+    return status;
 }

@@ -23,23 +23,29 @@ static enum status layers_open(struct nodes *nodes, const struct kernels *kernel
     return STATUS_OK;
 }
 
-void nodes_add_part(struct nodes *nodes, const char *name, const char *third,
-                    uint64_t weights_bytes) {
-    nodes->parts[nodes->parts_count++] = (struct part){
+struct part *nodes_add_part(struct nodes *nodes, const char *name, uint64_t weights_bytes) {
+    struct part *part = &nodes->parts[nodes->parts_count++];
+    *part = (struct part){
         .name = name,
-        .third = third,
         .weights_bytes = weights_bytes,
+        .handover_bytes = nodes->hidden_size * (uint32_t)sizeof(float),
     };
+    return part;
 }
 
 static void parts_make(struct nodes *nodes) {
     static const char *const thirds[] = {"attention", "intermediate", "output"};
-    nodes_add_part(nodes, "Embedding", NULL, embedding_get_bytes(&nodes->embedding));
+    nodes_add_part(nodes, "Embedding", embedding_get_bytes(&nodes->embedding));
     for (uint32_t i = 0; i < nodes->layers_count; i++) {
         (void)snprintf(nodes->names[i], PART_NAME_BYTES, "Encoder %u", (unsigned)i);
-        for (uint32_t t = 0; t < ENCODER_THIRDS; t++)
-            nodes_add_part(nodes, nodes->names[i], thirds[t],
-                           encoder_layer_get_bytes(&nodes->layers[i], (enum encoder_third)t));
+        for (uint32_t t = 0; t < ENCODER_THIRDS; t++) {
+            const struct encoder_layer *layer = &nodes->layers[i];
+            struct part *part = nodes_add_part(
+                nodes, nodes->names[i], encoder_layer_get_bytes(layer, (enum encoder_third)t));
+            part->third = thirds[t];
+            if (t == ENCODER_INTERMEDIATE)
+                part->handover_bytes += nodes->intermediate_size * (uint32_t)sizeof(float);
+        }
     }
     nodes_head_list(nodes);
 }

@@ -76,8 +76,8 @@ void nodes_set_decoder_chunks(struct nodes *nodes, uint32_t chunks);
  * what the layer before left in them. Call before the parts run. */
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows);
 
-/* Working memory of one stage thread for microbatches of up to `tokens_max` tokens, in the memory of
- * `node` (or MEMORY_NODE_ANY), from where the thread then reads weights. Must be opened after
+/* Working memory of one stage thread for microbatches of up to `tokens_max` tokens, in the memory
+ * of `node` (or MEMORY_NODE_ANY), from where the thread then reads weights. Must be opened after
  * packing, and be used on the thread that opens it. Errors: NO_MEMORY, INTERNAL. */
 enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, int node, void **out,
                                struct error *err);

@@ -50,12 +50,13 @@ void nodes_head_list(struct nodes *nodes) {
     if (nodes->decoder) {
         const struct tensor *matrix = &weights->decoder.weight;
         const bool own = matrix->data != weights->word_embeddings.data;
-        nodes_add_part(nodes, "Transform", NULL, transform_get_bytes(&nodes->transform));
-        nodes_add_part(nodes, "Decoder", NULL,
-                       mask_decoder_get_bytes(nodes->decoder) + (own ? matrix->bytes : 0));
+        nodes_add_part(nodes, "Transform", transform_get_bytes(&nodes->transform));
+        struct part *decoder = nodes_add_part(
+            nodes, "Decoder", mask_decoder_get_bytes(nodes->decoder) + (own ? matrix->bytes : 0));
+        decoder->shares_first = !own;
     } else {
-        nodes_add_part(nodes, "Pooler", NULL, linear_get_bytes(nodes->pooler.dense));
-        nodes_add_part(nodes, "Classifier", NULL, linear_get_bytes(nodes->classifier));
+        nodes_add_part(nodes, "Pooler", linear_get_bytes(nodes->pooler.dense));
+        nodes_add_part(nodes, "Classifier", linear_get_bytes(nodes->classifier));
     }
 }
 

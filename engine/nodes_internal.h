@@ -31,9 +31,8 @@ struct nodes {
     uint32_t hidden_size, intermediate_size;
 };
 
-/* nodes.c */
-void nodes_add_part(struct nodes *nodes, const char *name, const char *third,
-                    uint64_t weights_bytes);
+/* nodes.c: adds to the list a part that hands over hidden states only. */
+struct part *nodes_add_part(struct nodes *nodes, const char *name, uint64_t weights_bytes);
 
 /* nodes_pack.c: packs one part in the memory of a node that is usable, or of MEMORY_NODE_ANY.
  * Errors: NO_MEMORY, INTERNAL. */

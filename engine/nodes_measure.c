@@ -37,9 +37,9 @@ static void pass_run(struct nodes *nodes, void *scratch, struct microbatch *micr
     for (uint32_t part = 0; part < nodes->parts_count; part++) {
         if (!part_is_measured(nodes, part))
             continue;
-        const uint64_t start = clock_now_ns();
+        const uint64_t start = clock_thread_ns();
         nodes_run(nodes, part, 1, scratch, microbatch);
-        const double cost = (double)(clock_now_ns() - start) / microbatch->tokens;
+        const double cost = (double)(clock_thread_ns() - start) / microbatch->tokens;
         double *best = &nodes->parts[part].cost;
         if (first || cost < *best)
             *best = cost;
@@ -56,7 +56,7 @@ static enum status microbatch_make(const struct nodes *nodes, struct microbatch 
         .intermediate_width = nodes->intermediate_size,
         .outputs_width = nodes_outputs_width(nodes),
     };
-    if (microbatch_open(&room, out) != STATUS_OK)
+    if (microbatch_open(&room, MEMORY_NODE_ANY, out) != STATUS_OK)
         return error_set(err, STATUS_NO_MEMORY, "no memory to measure with");
     const uint32_t tokens = config->tokens_max < TEXT_TOKENS ? config->tokens_max : TEXT_TOKENS;
     microbatch_fill(*out, tokens > 0 ? tokens : 1, config->vocab_size);

@@ -95,7 +95,8 @@ enum status nodes_scratch_open(const struct nodes *nodes, uint32_t tokens_max, i
         .up = scratch->memory + up,
         .attention = scratch->memory + attention,
     };
-    enum status status = linear_scratch_open(nodes->linears, memory_node_usable(node), &scratch->encoder.linear, err);
+    enum status status = linear_scratch_open(nodes->linears, memory_node_usable(node),
+                                             &scratch->encoder.linear, err);
     if (status == STATUS_OK)
         status = nodes_head_scratch_open(nodes, &scratch->head, err);
     if (status == STATUS_OK)

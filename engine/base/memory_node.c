@@ -26,6 +26,5 @@ void memory_node_bind(void *start, size_t bytes, int node) {
     mask[(unsigned)node / WORD_BITS] = 1UL << ((unsigned)node % WORD_BITS);
     /* The kernel reads one bit less than it is told. A refusal leaves the default: first touch. */
     if (whole > 0)
-        (void)mbind((char *)start + skip, whole, MPOL_PREFERRED, mask, MASK_BITS + 1,
-                    MPOL_MF_MOVE);
+        (void)mbind((char *)start + skip, whole, MPOL_PREFERRED, mask, MASK_BITS + 1, MPOL_MF_MOVE);
 }

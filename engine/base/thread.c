@@ -36,7 +36,7 @@ void thread_join(struct thread *thread) {
     thread->started = false;
 }
 
-enum status thread_pin(const uint32_t *cpus, uint32_t count) {
+enum status thread_pin(const uint16_t *cpus, uint32_t count) {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (uint32_t i = 0; i < count; i++)

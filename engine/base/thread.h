@@ -28,6 +28,6 @@ enum status thread_start(struct thread *thread, const char *name, void (*run)(vo
 void thread_join(struct thread *thread);
 
 /* Restricts the calling thread to these CPU numbers. Error: INVALID_VALUE (none is usable). */
-enum status thread_pin(const uint32_t *cpus, uint32_t count);
+enum status thread_pin(const uint16_t *cpus, uint32_t count);
 
 #endif

@@ -20,7 +20,7 @@ struct shape {
 struct linear_set {
     struct gemm *gemm;
     const struct kernels *kernels;
-    struct linear *linears; /* all that are open */
+    struct linear *linears;                             /* all that are open */
     struct weights_arena memories[LINEAR_MEMORIES_MAX]; /* packed weights, one arena a node */
     uint32_t memories_count;
     uint32_t blocks; /* allowed */
@@ -42,7 +42,7 @@ struct linear {
 
 struct linear_scratch {
     struct gemm_scratch *gemm;
-    uint32_t memory; /* from which it reads */
+    uint32_t memory;      /* from which it reads */
     float *pad_x, *pad_y; /* [GEMM_ROWS_MAX, widest input or output] */
 };
 
@@ -324,10 +324,9 @@ enum status linear_pack(struct linear *linear, int node, struct error *err) {
         return STATUS_OK;
     struct gemm_weights *weights = NULL;
     float *wide = floats_alloc(linear->shape->outputs, linear->shape->inputs);
-    enum status status =
-        wide ? gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index],
-                                 &set->memories[memory], &weights, err)
-             : no_memory(err);
+    enum status status = wide ? gemm_weights_open(set->gemm, set->gemm_shapes[linear->shape_index],
+                                                  &set->memories[memory], &weights, err)
+                              : no_memory(err);
     if (status == STATUS_OK) {
         widen_all(linear, wide, gemm_weights_get_bias(weights));
         status = gemm_weights_pack(set->gemm, weights, wide, err);
@@ -377,8 +376,8 @@ const struct linear_weights *const *linear_get_sources(const struct linear *line
     return linear->sources;
 }
 
-enum status linear_scratch_open(const struct linear_set *set, int node,
-                                struct linear_scratch **out, struct error *err) {
+enum status linear_scratch_open(const struct linear_set *set, int node, struct linear_scratch **out,
+                                struct error *err) {
     *out = NULL;
     struct linear_scratch *scratch = calloc(1, sizeof *scratch);
     if (!scratch)

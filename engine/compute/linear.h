@@ -34,7 +34,8 @@ enum status linear_set_open(enum gemm_dtype dtype, const struct kernels *kernels
 void linear_set_close(struct linear_set *set);
 
 /* Takes `count` (1..LINEAR_JOINED_MAX) weights with the same input width as one product: their
- * outputs side by side. An absent bias counts as zeros. The weights must live as long.
+ * outputs side by side. An absent bias counts as zeros. The weights must live as long as
+ * it may be packed.
  * Errors: NO_MEMORY, UNSUPPORTED (too many shapes), INTERNAL. */
 enum status linear_open(struct linear_set *set, const struct linear_weights *const *weights,
                         uint32_t count, enum gemm_mode mode, struct linear **out,
@@ -63,8 +64,8 @@ const struct linear_weights *const *linear_get_sources(const struct linear *line
 /* For all linears of the set that are packed now, read from the memory of `node` where they are
  * there, else from another. The calling thread is the one that will use it.
  * Errors: NO_MEMORY, INTERNAL. */
-enum status linear_scratch_open(const struct linear_set *set, int node,
-                                struct linear_scratch **out, struct error *err);
+enum status linear_scratch_open(const struct linear_set *set, int node, struct linear_scratch **out,
+                                struct error *err);
 void linear_scratch_close(struct linear_scratch *scratch);
 
 /* x [rows, in], y [rows, out], dense and apart; no row beyond `rows` is read or written. */

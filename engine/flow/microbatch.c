@@ -16,7 +16,18 @@ static void *array_open(size_t rows, size_t columns, size_t size) {
     return aligned_alloc(MICROBATCH_ALIGN, rounded & ~(size_t)(MICROBATCH_ALIGN - 1));
 }
 
-enum status microbatch_open(const struct microbatch_room *room, struct microbatch **out) {
+/* None of the products can overflow, since the arrays are there. */
+static void arrays_bind(const struct microbatch_room *room, int node, struct microbatch *m) {
+    const size_t tokens = room->tokens_max;
+    memory_node_bind(m->hidden, tokens * room->width * sizeof *m->hidden, node);
+    memory_node_bind(m->outputs, room->rows_max * (size_t)room->outputs_width * sizeof *m->outputs,
+                     node);
+    if (m->intermediate)
+        memory_node_bind(m->intermediate,
+                         tokens * room->intermediate_width * sizeof *m->intermediate, node);
+}
+
+enum status microbatch_open(const struct microbatch_room *room, int node, struct microbatch **out) {
     const uint32_t tokens_max = room->tokens_max, rows_max = room->rows_max;
     struct microbatch *microbatch = calloc(1, sizeof *microbatch);
     *out = microbatch;
@@ -44,6 +55,7 @@ enum status microbatch_open(const struct microbatch_room *room, struct microbatc
         *out = NULL;
         return STATUS_NO_MEMORY;
     }
+    arrays_bind(room, node, microbatch);
     return STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "engine/base/memory_node.h"
 #include "engine/base/status.h"
 
 struct request;
@@ -39,8 +40,8 @@ struct microbatch_room {
     uint32_t width, intermediate_width, outputs_width; /* intermediate_width 0: none */
 };
 
-/* Error: NO_MEMORY. */
-enum status microbatch_open(const struct microbatch_room *room, struct microbatch **out);
+/* With its large arrays in the memory of the node, or MEMORY_NODE_ANY. Error: NO_MEMORY. */
+enum status microbatch_open(const struct microbatch_room *room, int node, struct microbatch **out);
 void microbatch_free(struct microbatch *microbatch);
 
 #endif

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/flow/place.h"
 #include "engine/flow/request.h"
 #include "engine/flow/trace.h"
 
-static enum status replica_open(struct replica *replica, const struct pipeline_options *options) {
+static enum status replica_open(struct pipeline *pipeline, uint32_t index) {
+    const struct pipeline_options *options = &pipeline->options;
     const struct plan *plan = options->plan;
+    struct replica *replica = &pipeline->replicas[index];
+    const int node = place_get_node(plan, index, 0);
     replica->microbatches = calloc(plan->max_in_flight, sizeof(struct microbatch *));
     if (!replica->microbatches || queue_open(plan->max_in_flight, &replica->pool) != STATUS_OK)
         return STATUS_NO_MEMORY;
@@ -18,7 +22,7 @@ static enum status replica_open(struct replica *replica, const struct pipeline_o
             return STATUS_NO_MEMORY;
     for (uint32_t i = 0; i < plan->max_in_flight; i++) {
         struct microbatch **microbatch = &replica->microbatches[replica->microbatches_count];
-        if (microbatch_open(&options->room, microbatch) != STATUS_OK)
+        if (microbatch_open(&options->room, node, microbatch) != STATUS_OK)
             return STATUS_NO_MEMORY;
         replica->microbatches_count++;
         queue_push(replica->pool, *microbatch);
@@ -108,7 +112,7 @@ enum status pipeline_open(const struct pipeline_options *options, struct pipelin
         status = STATUS_NO_MEMORY;
     while (status == STATUS_OK && pipeline->replicas_count < plan->replicas) {
         uint32_t replica = pipeline->replicas_count++;
-        status = replica_open(&pipeline->replicas[replica], options);
+        status = replica_open(pipeline, replica);
         for (uint32_t i = 0; i < plan->stages_count; i++)
             stage_place(pipeline, replica, i);
     }

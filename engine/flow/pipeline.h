@@ -22,8 +22,9 @@ struct pipeline_options {
     uint32_t warm_tokens;        /* each stage runs this many before the start; 0: none */
     uint32_t sequence_max;       /* in rows of at most so many tokens */
     const void *context;         /* of the functions that follow */
-    /* Working memory of one stage, opened and closed on the stage's own thread. */
-    enum status (*scratch_open)(const void *context, uint32_t tokens_max, void **out,
+    /* Working memory of one stage in the memory of a node (or MEMORY_NODE_ANY), opened and closed
+     * on the stage's own thread. */
+    enum status (*scratch_open)(const void *context, uint32_t tokens_max, int node, void **out,
                                 struct error *err);
     void (*scratch_close)(const void *context, void *scratch);
     /* Runs consecutive parts of the model on a microbatch in place. On a stage's thread. */

@@ -5,6 +5,7 @@
 #include "engine/base/fault.h"
 #include "engine/flow/call.h"
 #include "engine/flow/pipeline.h"
+#include "engine/flow/place.h"
 #include "engine/flow/trace.h"
 
 void stage_init(struct stage *stage, struct pipeline *pipeline) {
@@ -130,7 +131,8 @@ void stage_run(void *context) {
     const struct pipeline_options *options = &stage->pipeline->options;
     struct error err = {.status = STATUS_OK};
     void *scratch = NULL;
-    options->scratch_open(options->context, options->room.tokens_max, &scratch, &err);
+    const int node = place_enter(options->plan, stage->replica, stage->index);
+    options->scratch_open(options->context, options->room.tokens_max, node, &scratch, &err);
     if (pipeline_stage_ready(stage->pipeline, err.status == STATUS_OK ? NULL : &err))
         stage_loop(stage, scratch);
     options->scratch_close(options->context, scratch);

@@ -87,7 +87,9 @@ static void golden_open(const char *name, struct golden *out) {
     reference_open(dir, &out->reference);
     if (model_open(dir, &out->model, &err) != STATUS_OK ||
         nodes_open(out->model, "f32", &out->nodes, &err) != STATUS_OK ||
-        nodes_scratch_open(out->nodes, out->reference.tokens, &out->scratch, &err) != STATUS_OK)
+        nodes_pack(out->nodes, NULL, 0, &err) != STATUS_OK ||
+        nodes_scratch_open(out->nodes, out->reference.tokens, MEMORY_NODE_ANY, &out->scratch,
+                           &err) != STATUS_OK)
         fail_msg("%s: %s", name, err.message);
     out->config = model_get_config(out->model);
     nodes_parts(out->nodes, &out->parts_count);
@@ -100,7 +102,7 @@ static void golden_open(const char *name, struct golden *out) {
         .intermediate_width = nodes_intermediate_width(out->nodes),
         .outputs_width = out->config->labels_count,
     };
-    assert_int_equal(microbatch_open(&room, &out->microbatch), STATUS_OK);
+    assert_int_equal(microbatch_open(&room, MEMORY_NODE_ANY, &out->microbatch), STATUS_OK);
     out->logits = calloc((size_t)out->reference.rows * out->config->labels_count, sizeof(float));
     out->alone = calloc(out->config->layers_count + 1, sizeof *out->alone);
     assert_non_null(out->logits);

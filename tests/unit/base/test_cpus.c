@@ -135,7 +135,7 @@ static void pinning_narrows_the_affinity(void **state) {
     struct cpus before, after;
     cpus_find(NULL, &before);
     assert_true(before.cores >= 1 && before.cores <= before.affinity_count);
-    uint32_t last = before.affinity[before.affinity_count - 1], none = 100000;
+    uint16_t last = before.affinity[before.affinity_count - 1], none = UINT16_MAX;
     assert_int_equal(thread_pin(&none, 1), STATUS_INVALID_VALUE);
     assert_int_equal(thread_pin(&last, 1), STATUS_OK);
     cpus_find(NULL, &after);

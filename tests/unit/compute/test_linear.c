@@ -54,7 +54,8 @@ static struct fixture fixture_make(size_t in, size_t out, uint32_t joined, enum 
     }
     assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), blocks, &f.set, &err), STATUS_OK);
     assert_int_equal(linear_open(f.set, pointers, joined, mode, &f.linear, &err), STATUS_OK);
-    assert_int_equal(linear_scratch_open(f.set, &f.scratch, &err), STATUS_OK);
+    assert_int_equal(linear_pack(f.linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
+    assert_int_equal(linear_scratch_open(f.set, MEMORY_NODE_ANY, &f.scratch, &err), STATUS_OK);
     assert_int_equal(linear_get_inputs(f.linear), in);
     assert_int_equal(linear_get_outputs(f.linear), out);
     return f;
@@ -137,7 +138,8 @@ static void an_absent_bias_is_zero_and_types_are_widened(void **state) {
     assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), GEMM_ALL_BLOCKS, &set, &err),
                      STATUS_OK);
     assert_int_equal(linear_open(set, &pointer, 1, GEMM_STORE, &linear, &err), STATUS_OK);
-    assert_int_equal(linear_scratch_open(set, &scratch, &err), STATUS_OK);
+    assert_int_equal(linear_pack(linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
+    assert_int_equal(linear_scratch_open(set, MEMORY_NODE_ANY, &scratch, &err), STATUS_OK);
     linear_run(linear, scratch, x, 1, y);
     assert_true(y[0] == 210 && y[1] == 20);
     linear_scratch_close(scratch);
@@ -256,7 +258,8 @@ static void fewer_blocks_give_the_same_bits_and_write_no_more(void **state) {
             assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), mask, &set, NULL), 0);
             assert_int_equal(linear_open(set, &pointer, 1, (enum gemm_mode)mode, &linear, NULL), 0);
             assert_int_equal(linear_get_blocks(linear) & ~mask, 0);
-            assert_int_equal(linear_scratch_open(set, &scratch, NULL), 0);
+            assert_int_equal(linear_pack(linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
+            assert_int_equal(linear_scratch_open(set, MEMORY_NODE_ANY, &scratch, NULL), 0);
             for (uint32_t rows = 1; rows <= ROWS; rows += 4) {
                 memcpy(expected, before, bytes);
                 memcpy(y, before, bytes);
@@ -289,7 +292,8 @@ static void weights_that_are_not_finite_are_packed_and_seen(void **state) {
     float y[2];
     assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), GEMM_ALL_BLOCKS, &set, NULL), 0);
     assert_int_equal(linear_open(set, &pointer, 1, GEMM_STORE, &linear, NULL), STATUS_OK);
-    assert_int_equal(linear_scratch_open(set, &scratch, NULL), STATUS_OK);
+    assert_int_equal(linear_pack(linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
+    assert_int_equal(linear_scratch_open(set, MEMORY_NODE_ANY, &scratch, NULL), STATUS_OK);
     linear_run(linear, scratch, x, 1, y);
     assert_true(y[0] == 3 && isnan(y[1]));
     linear_scratch_close(scratch);
@@ -307,7 +311,7 @@ static void *user_run(void *context) {
     struct user *u = context;
     struct linear_scratch *scratch = NULL;
     float *y = floats(50 * u->f->out);
-    u->same = linear_scratch_open(u->f->set, &scratch, NULL) == STATUS_OK;
+    u->same = linear_scratch_open(u->f->set, MEMORY_NODE_ANY, &scratch, NULL) == STATUS_OK;
     for (int i = 0; u->same && i < 50; i++) {
         linear_run(u->f->linear, scratch, u->x, 50, y);
         u->same = memcmp(y, u->expected, 50 * u->f->out * sizeof *y) == 0;

@@ -123,10 +123,11 @@ static float request_expect(const struct request *request) {
     return (float)sum;
 }
 
-static enum status scratch_open(const void *context, uint32_t tokens_max, void **out,
+static enum status scratch_open(const void *context, uint32_t tokens_max, int node, void **out,
                                 struct error *err) {
     (void)context;
     (void)tokens_max;
+    (void)node;
     int *scratch = malloc(sizeof *scratch);
     *out = scratch;
     if (!scratch)

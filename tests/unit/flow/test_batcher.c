@@ -24,7 +24,7 @@ static void bench_open(struct bench *bench, uint32_t budget, uint32_t parts) {
     admission_init(&bench->admission, 10000, 16);
     assert_int_equal(batcher_init(&bench->batcher, &bench->admission, 16, ROWS_MAX, budget, parts),
                      STATUS_OK);
-    assert_int_equal(microbatch_open(&room, &bench->microbatch), STATUS_OK);
+    assert_int_equal(microbatch_open(&room, MEMORY_NODE_ANY, &bench->microbatch), STATUS_OK);
 }
 
 static void bench_close(struct bench *bench) {
