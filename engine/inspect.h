@@ -1,5 +1,5 @@
-/* inspect.h: what the command-line tools ask about a model directory without serving it: how its
- * tokenizer cuts a text, whether it is servable and why not, and which plan it would get.
+/* inspect.h: what the command-line tools ask about a model directory without serving it: whether it
+ * is servable and why not, and which plan it would get.
  *
  * Handles belong to one thread at a time. What a getter or a result points at lives as long as the
  * handle, or until the next call where that is said. */
@@ -12,38 +12,6 @@
 #include "engine/base/status.h"
 #include "engine/base/view.h"
 #include "engine/engine.h"
-
-/* The tokenizer alone; a directory with nothing but tokenizer files is enough. With a config.json
- * beside them the model's limit counts; without, the truncation that the tokenizer's own file asks
- * for. Padding that the file asks for never counts. Errors: IO, BAD_FILE, UNSUPPORTED, NO_MEMORY.
- */
-struct inspect_tokenizer;
-enum status inspect_tokenizer_open(const char *dir, struct inspect_tokenizer **out,
-                                   struct error *err);
-void inspect_tokenizer_close(struct inspect_tokenizer *tokenizer); /* NULL is allowed */
-
-/* The limit in tokens that inspect_tokenize() obeys, special tokens included; 0: none. */
-uint32_t inspect_tokenizer_limit(const struct inspect_tokenizer *tokenizer);
-
-/* N tokens; token i has tokens[i], and the code points starts[i]..ends[i] of its text (the pair's
- * own text when segments[i] is 1; 0..0 when the template added it). */
-struct inspect_encoding {
-    uint32_t count; /* N */
-    const int32_t *ids;
-    const struct view *tokens; /* as the vocabulary spells them */
-    const uint32_t *starts, *ends;
-    const uint8_t *type_ids, *segments;
-    const uint8_t *special_tokens_mask; /* 1: added by the template */
-    bool truncated;
-    uint32_t count_whole; /* tokens before truncation */
-};
-
-/* `pair` may be NULL. `out` points into the handle until its next call. Errors: INVALID_UTF8,
- * INVALID_VALUE (the file's truncation strategy cannot reach the limit), INPUT_TOO_LONG, NO_MEMORY.
- */
-enum status inspect_tokenize(struct inspect_tokenizer *tokenizer, struct view text,
-                             const struct view *pair, struct inspect_encoding *out,
-                             struct error *err);
 
 /* Is this checkpoint servable? Opening the report fails only for want of memory; what is wrong
  * with the checkpoint stands in it. */

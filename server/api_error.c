@@ -1,4 +1,4 @@
-/* api_error.c: the table of codes and the error object of the native routes. */
+/* api_error.c: the table of codes and the error objects of the dialects. */
 #include "server/api_error.h"
 
 #include <stdarg.h>
@@ -111,11 +111,43 @@ bool api_error_from_engine(struct api_error *err, const struct error *error, boo
     return api_error_set(err, code_of(error->status), param, "%s", message);
 }
 
-void api_error_write(const struct api_error *err, const char *request_id, struct json_writer *out) {
-    char message[API_MESSAGE_BYTES + LIMIT_REQUEST_ID_BYTES + 32];
-    bool named = table[err->code].http_status == 500;
-    snprintf(message, sizeof message, "%s%s%s%s", err->message, named ? " (request id " : "",
-             named ? request_id : "", named ? ")" : "");
+unsigned api_error_status(enum api_code code, enum api_dialect dialect) {
+    /* That server's JSON reader answers what does not have the right fields so. */
+    bool is_field = code == API_MISSING_FIELD || code == API_INVALID_TYPE ||
+                    code == API_INVALID_VALUE || code == API_UNKNOWN_FIELD;
+    return dialect == API_DIALECT_TEI && is_field ? 422 : api_code_http_status(code);
+}
+
+/* The words of text-embeddings-inference, by the statuses that it gives them. */
+static const char *tei_type(enum api_code code) {
+    if (code == API_EMPTY_INPUT)
+        return "Empty";
+    switch (api_code_http_status(code)) {
+    case 422:
+        return "Tokenizer";
+    case 429:
+        return "Overloaded";
+    case 503:
+        return "Unhealthy";
+    case 500:
+    case 504:
+        return "Backend";
+    default:
+        return "Validation";
+    }
+}
+
+static void write_tei(const struct api_error *err, const char *message, struct json_writer *out) {
+    json_put_begin_object(out);
+    json_put_key(out, "error");
+    json_put_string(out, message);
+    json_put_key(out, "error_type");
+    json_put_string(out, tei_type(err->code));
+    json_put_end_object(out);
+}
+
+static void write_native(const struct api_error *err, const char *message,
+                         struct json_writer *out) {
     json_put_begin_object(out);
     json_put_key(out, "error");
     json_put_begin_object(out);
@@ -132,4 +164,16 @@ void api_error_write(const struct api_error *err, const char *request_id, struct
         json_put_null(out);
     json_put_end_object(out);
     json_put_end_object(out);
+}
+
+void api_error_write(const struct api_error *err, enum api_dialect dialect, const char *request_id,
+                     struct json_writer *out) {
+    char message[API_MESSAGE_BYTES + LIMIT_REQUEST_ID_BYTES + 32];
+    bool named = table[err->code].http_status == 500;
+    snprintf(message, sizeof message, "%s%s%s%s", err->message, named ? " (request id " : "",
+             named ? request_id : "", named ? ")" : "");
+    if (dialect == API_DIALECT_TEI)
+        write_tei(err, message, out);
+    else
+        write_native(err, message, out);
 }

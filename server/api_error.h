@@ -59,8 +59,15 @@ struct api_error {
     char message[API_MESSAGE_BYTES];
 };
 
+/* Whose shape an error has, and whose statuses. */
+enum api_dialect {
+    API_DIALECT_NATIVE, /* {"error":{"message","type","code","param"}} */
+    API_DIALECT_TEI     /* text-embeddings-inference: {"error","error_type"} */
+};
+
 /* The HTTP status and the word that stand for a code. */
 unsigned api_code_http_status(enum api_code code);
+unsigned api_error_status(enum api_code code, enum api_dialect dialect);
 const char *api_code_name(enum api_code code);
 
 /* Fills `err`; the message is valid UTF-8 whatever the client sent. Returns false. */
@@ -71,8 +78,9 @@ bool api_error_set(struct api_error *err, enum api_code code, const char *param,
  * is "input[3]" and not "input". Returns false. */
 bool api_error_from_engine(struct api_error *err, const struct error *error, bool many);
 
-/* {"error":{"message","type","code","param"}}, with the request id in the message of a 500. */
-void api_error_write(const struct api_error *err, const char *request_id, struct json_writer *out);
+/* The error in its dialect, with the request id in the message of a 500. */
+void api_error_write(const struct api_error *err, enum api_dialect dialect, const char *request_id,
+                     struct json_writer *out);
 
 /* Copies `text` with every byte that is not valid UTF-8, and every control character, replaced by
  * '?', cut to the room at a code point border. For what clients sent, in messages and logs. */

@@ -2,12 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/inspect.h"
+#include "engine/tokenize.h"
 #include "server/commands.h"
 #include "server/engine_start.h"
 #include "server/progress.h"
 #include "server/text_input.h"
 #include "server/text_output.h"
+#include "server/tokenize_run.h"
 
 enum { JSON_LINE_BYTES_MAX = 1 << 30 };
 
@@ -33,44 +34,8 @@ const struct command command_tokenize = {
     .run = run,
 };
 
-static void write_json(struct json_writer *json, const struct inspect_encoding *encoding) {
-    json_put_begin_object(json);
-    json_put_key(json, "ids");
-    json_put_begin_array(json);
-    for (uint32_t i = 0; i < encoding->count; i++)
-        json_put_integer(json, encoding->ids[i]);
-    json_put_end_array(json);
-    json_put_key(json, "tokens");
-    json_put_begin_array(json);
-    for (uint32_t i = 0; i < encoding->count; i++)
-        json_put_string_view(json, encoding->tokens[i]);
-    json_put_end_array(json);
-    json_put_key(json, "offsets");
-    json_put_begin_array(json);
-    for (uint32_t i = 0; i < encoding->count; i++) {
-        json_put_begin_array(json);
-        json_put_unsigned(json, encoding->starts[i]);
-        json_put_unsigned(json, encoding->ends[i]);
-        json_put_end_array(json);
-    }
-    json_put_end_array(json);
-    json_put_key(json, "type_ids");
-    json_put_begin_array(json);
-    for (uint32_t i = 0; i < encoding->count; i++)
-        json_put_unsigned(json, encoding->type_ids[i]);
-    json_put_end_array(json);
-    json_put_key(json, "special_tokens_mask");
-    json_put_begin_array(json);
-    for (uint32_t i = 0; i < encoding->count; i++)
-        json_put_unsigned(json, encoding->special_tokens_mask[i]);
-    json_put_end_array(json);
-    json_put_key(json, "truncated");
-    json_put_bool(json, encoding->truncated);
-    json_put_end_object(json);
-}
-
 /* One line a token: id, type, range of code points, token. */
-static void print_table(const struct text_item *item, const struct inspect_encoding *encoding) {
+static void print_table(const struct text_item *item, const struct engine_tokens *encoding) {
     char shown[TEXT_OUTPUT_SHOWN_BYTES];
     text_output_shorten(item->text, 80, shown);
     printf("%s", shown);
@@ -100,18 +65,20 @@ static bool print_error(const struct settings *settings, const struct error *err
 }
 
 /* False when the input failed; its line says why. */
-static bool tokenize_one(const struct settings *settings, struct inspect_tokenizer *tokenizer,
+static bool tokenize_one(const struct settings *settings, struct engine_tokenizer *tokenizer,
                          const struct text_item *item, struct json_writer *json) {
-    struct inspect_encoding encoding;
+    struct engine_tokens encoding;
     struct error err;
     const struct view *pair = item->text_pair.data ? &item->text_pair : NULL;
-    if (inspect_tokenize(tokenizer, item->text, pair, &encoding, &err) != STATUS_OK)
+    if (engine_tokenize(tokenizer, item->text, pair, NULL, &encoding, &err) != STATUS_OK)
         return print_error(settings, &err);
     if (!settings->json) {
         print_table(item, &encoding);
         return true;
     }
-    write_json(json, &encoding);
+    json_put_begin_object(json);
+    tokenize_write_fields(&encoding, json);
+    json_put_end_object(json);
     return text_output_json_line(stdout, json);
 }
 
@@ -119,7 +86,7 @@ static int run(int argc, char **argv) {
     struct settings settings;
     struct options_rest rest;
     struct model_source source;
-    struct inspect_tokenizer *tokenizer;
+    struct engine_tokenizer *tokenizer;
     struct text_input input;
     struct text_item item;
     struct json_writer json;
@@ -130,7 +97,7 @@ static int run(int argc, char **argv) {
         return exit_status;
     if (!engine_start_find(&command_tokenize, &settings.engine, &source, &exit_status))
         return exit_status;
-    if (inspect_tokenizer_open(source.dir, &tokenizer, &err) != STATUS_OK)
+    if (engine_tokenizer_open_dir(source.dir, &tokenizer, &err) != STATUS_OK)
         return engine_start_fail(&command_tokenize, &err);
 
     bool good = true;
@@ -148,6 +115,6 @@ static int run(int argc, char **argv) {
     good &= text_input_check_end(&input, &command_tokenize);
     json_writer_free(&json);
     text_input_free(&input);
-    inspect_tokenizer_close(tokenizer);
+    engine_tokenizer_close(tokenizer);
     return good ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }

@@ -23,7 +23,7 @@ void exchange_answer(struct exchange *exchange) {
 
 void exchange_fail(struct exchange *exchange, const struct api_error *err) {
     struct answer *answer = &exchange->answer;
-    answer->http_status = api_code_http_status(err->code);
+    answer->http_status = api_error_status(err->code, exchange->dialect);
     answer->code = err->code;
     answer->content_type = JSON_TYPE;
     if (answer->http_status == 429 || answer->http_status == 503)
@@ -33,7 +33,7 @@ void exchange_fail(struct exchange *exchange, const struct api_error *err) {
                   exchange->path, exchange->request_id);
     json_writer_free(&answer->body);
     json_writer_init(&answer->body, LIMIT_ANSWER_BYTES);
-    api_error_write(err, exchange->request_id, &answer->body);
+    api_error_write(err, exchange->dialect, exchange->request_id, &answer->body);
 }
 
 void exchange_refuse(struct exchange *exchange, enum api_code code, const char *format, ...) {

@@ -54,6 +54,7 @@ struct exchange {
     struct server *server;
     struct connection *connection;
     const struct route *route; /* NULL: no such path */
+    enum api_dialect dialect;  /* of errors */
     enum method method;
     char method_name[16]; /* cleaned, for the access log */
     char path[256];       /* decoded and cleaned, for the access log */

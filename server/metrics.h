@@ -16,6 +16,10 @@ struct server;
 /* The `route` label. The last stands for every path that has no route. */
 #define METRIC_ROUTE_TABLE(X)                                                                      \
     X(CLASSIFY, "/v1/classify")                                                                    \
+    X(TOKENIZE, "/v1/tokenize")                                                                    \
+    X(DETOKENIZE, "/v1/detokenize")                                                                \
+    X(TEI_TOKENIZE, "/tokenize")                                                                   \
+    X(TEI_DECODE, "/decode")                                                                       \
     X(MODELS, "/v1/models")                                                                        \
     X(INFO, "/info")                                                                               \
     X(LIVEZ, "/livez")                                                                             \

@@ -14,16 +14,21 @@ struct route {
     enum method method; /* METHOD_GET also answers HEAD */
     enum metric_route metric;
     void (*handle)(struct exchange *exchange);
+    enum api_dialect dialect; /* of its errors */
 };
 
 static const struct route routes[] = {
-    {"/v1/classify", METHOD_POST, METRIC_ROUTE_CLASSIFY, api_classify},
-    {"/v1/models", METHOD_GET, METRIC_ROUTE_MODELS, api_models},
-    {"/info", METHOD_GET, METRIC_ROUTE_INFO, api_info},
-    {"/livez", METHOD_GET, METRIC_ROUTE_LIVEZ, api_livez},
-    {"/readyz", METHOD_GET, METRIC_ROUTE_READYZ, api_readyz},
-    {"/health", METHOD_GET, METRIC_ROUTE_HEALTH, api_readyz},
-    {"/metrics", METHOD_GET, METRIC_ROUTE_METRICS, api_metrics},
+    {"/v1/classify", METHOD_POST, METRIC_ROUTE_CLASSIFY, api_classify, API_DIALECT_NATIVE},
+    {"/v1/tokenize", METHOD_POST, METRIC_ROUTE_TOKENIZE, api_tokenize, API_DIALECT_NATIVE},
+    {"/v1/detokenize", METHOD_POST, METRIC_ROUTE_DETOKENIZE, api_detokenize, API_DIALECT_NATIVE},
+    {"/tokenize", METHOD_POST, METRIC_ROUTE_TEI_TOKENIZE, api_tei_tokenize, API_DIALECT_TEI},
+    {"/decode", METHOD_POST, METRIC_ROUTE_TEI_DECODE, api_tei_decode, API_DIALECT_TEI},
+    {"/v1/models", METHOD_GET, METRIC_ROUTE_MODELS, api_models, API_DIALECT_NATIVE},
+    {"/info", METHOD_GET, METRIC_ROUTE_INFO, api_info, API_DIALECT_NATIVE},
+    {"/livez", METHOD_GET, METRIC_ROUTE_LIVEZ, api_livez, API_DIALECT_NATIVE},
+    {"/readyz", METHOD_GET, METRIC_ROUTE_READYZ, api_readyz, API_DIALECT_NATIVE},
+    {"/health", METHOD_GET, METRIC_ROUTE_HEALTH, api_readyz, API_DIALECT_NATIVE},
+    {"/metrics", METHOD_GET, METRIC_ROUTE_METRICS, api_metrics, API_DIALECT_NATIVE},
 };
 
 /* The path of an absolute-form target; other targets as they are. */
@@ -52,6 +57,7 @@ void router_begin(struct exchange *exchange, const char *url, const struct http_
     const char *path = path_of(url);
     api_text_clean(exchange->path, sizeof exchange->path, path, strlen(path));
     exchange->route = find_route(path);
+    exchange->dialect = exchange->route ? exchange->route->dialect : API_DIALECT_NATIVE;
     exchange->timeout_ms = options->call_timeout_ms;
     if (headers->has_timeout && headers->timeout_ms < exchange->timeout_ms)
         exchange->timeout_ms = headers->timeout_ms;

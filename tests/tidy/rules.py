@@ -38,7 +38,8 @@ LAYERS = (
     # Of compute, the rest of the engine knows the nodes only.
     ("engine/*", ["engine/base/*", "engine/text/*", "engine/model/*", "engine/flow/*",
                   "engine/*.h"]),
-    ("server/*", ["engine/base/*", "engine/engine.h", "engine/inspect.h", "server/*"]),
+    ("server/*", ["engine/base/*", "engine/engine.h", "engine/inspect.h",
+                  "engine/tokenize.h", "server/*"]),
     ("tests/*", ["*"]),
 )
 
@@ -50,7 +51,8 @@ THIRD_PARTY = (
     (r"microhttpd", ["server/http_mhd.c"]),
     (r"jansson", ["engine/model/model_json.h", "engine/text/json_field.h",
                   "engine/text/tokenizer_*.c", "server/json_*", "server/classify_read.h",
-                  "server/expect_parse.c", "server/text_input.c", "tests/*"]),
+                  "server/expect_parse.c", "server/text_input.c",
+                  "server/tokenize_input.h", "server/tokenize_*.c", "tests/*"]),
     (r"cmocka", ["tests/unit/*", "tests/golden/*"]),
     (r"curl/", ["server/pull*.c"]),
     (r"pcre2", ["engine/text/*.c"]),

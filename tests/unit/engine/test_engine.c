@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/inspect.h"
+#include "engine/tokenize.h"
 #include "tests/unit/engine/asking.h"
 
 static struct engine *engine;
@@ -156,14 +157,15 @@ static void a_text_cut_on_the_left_is_its_end(void **state) {
 
 static void token_ids_are_used_as_given(void **state) {
     (void)state;
-    struct inspect_tokenizer *tokenizer;
-    struct inspect_encoding hello;
+    struct engine_tokenizer *tokenizer;
+    struct engine_tokens hello;
     struct error err;
     int32_t many[600], negative[] = {5, -1}, large[] = {(int32_t)info->vocab_size};
     for (int i = 0; i < 600; i++)
         many[i] = 5;
-    assert_int_equal(inspect_tokenizer_open(DEMO_MODEL, &tokenizer, &err), STATUS_OK);
-    assert_int_equal(inspect_tokenize(tokenizer, view_of("hello"), NULL, &hello, &err), STATUS_OK);
+    assert_int_equal(engine_tokenizer_open_dir(DEMO_MODEL, &tokenizer, &err), STATUS_OK);
+    assert_int_equal(engine_tokenize(tokenizer, view_of("hello"), NULL, NULL, &hello, &err),
+                     STATUS_OK);
     assert_int_equal(hello.count, 3);
     const struct engine_input inputs[] = {{.text = view_of("hello")},
                                           {.ids = hello.ids, .ids_count = 3}};
@@ -172,7 +174,7 @@ static void token_ids_are_used_as_given(void **state) {
     assert_int_equal(err.status, STATUS_OK);
     assert_true(scores_equal(call, 0, call, 1));
     call_release(call);
-    inspect_tokenizer_close(tokenizer);
+    engine_tokenizer_close(tokenizer);
 
     const struct engine_input input = {.ids = many, .ids_count = 600};
     struct call_spec spec = spec_of(&input, 1);

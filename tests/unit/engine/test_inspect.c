@@ -10,20 +10,21 @@
 #include <string.h>
 
 #include "engine/inspect.h"
+#include "engine/tokenize.h"
 
 #define DEMO_MODEL "models/goemotions-minilm"
 
 static void offsets_count_code_points_of_each_segment(void **state) {
     (void)state;
-    struct inspect_tokenizer *tokenizer;
-    struct inspect_encoding encoding;
+    struct engine_tokenizer *tokenizer;
+    struct engine_tokens encoding;
     struct error err;
     /* Ten bytes and seven code points before the first "hello". */
     const struct view text = view_of("\xC3\xA9t\xC3\xA9 \xF0\x9F\x98\x80 hello");
     const struct view pair = view_of("hello");
-    assert_int_equal(inspect_tokenizer_open(DEMO_MODEL, &tokenizer, &err), STATUS_OK);
-    assert_int_equal(inspect_tokenizer_limit(tokenizer), 512);
-    assert_int_equal(inspect_tokenize(tokenizer, text, &pair, &encoding, &err), STATUS_OK);
+    assert_int_equal(engine_tokenizer_open_dir(DEMO_MODEL, &tokenizer, &err), STATUS_OK);
+    assert_int_equal(engine_tokenizer_limit(tokenizer), 512);
+    assert_int_equal(engine_tokenize(tokenizer, text, &pair, NULL, &encoding, &err), STATUS_OK);
     uint32_t found = 0;
     for (uint32_t i = 0; i < encoding.count; i++) {
         if (!view_equals_c(encoding.tokens[i], "hello"))
@@ -40,47 +41,49 @@ static void offsets_count_code_points_of_each_segment(void **state) {
     assert_int_equal(encoding.starts[0], 0);
     assert_int_equal(encoding.ends[0], 0);
     assert_false(encoding.truncated);
-    inspect_tokenizer_close(tokenizer);
+    engine_tokenizer_close(tokenizer);
 }
 
 static void the_model_limit_cuts(void **state) {
     (void)state;
-    struct inspect_tokenizer *tokenizer;
-    struct inspect_encoding encoding;
+    struct engine_tokenizer *tokenizer;
+    struct engine_tokens encoding;
     struct error err;
     char text[6 * 600 + 1];
     for (size_t i = 0; i < 600; i++)
         memcpy(text + 6 * i, "hello ", 7);
-    assert_int_equal(inspect_tokenizer_open(DEMO_MODEL, &tokenizer, &err), STATUS_OK);
-    assert_int_equal(inspect_tokenize(tokenizer, view_of(text), NULL, &encoding, &err), STATUS_OK);
+    assert_int_equal(engine_tokenizer_open_dir(DEMO_MODEL, &tokenizer, &err), STATUS_OK);
+    assert_int_equal(engine_tokenize(tokenizer, view_of(text), NULL, NULL, &encoding, &err),
+                     STATUS_OK);
     assert_int_equal(encoding.count, 512);
     assert_int_equal(encoding.count_whole, 602);
     assert_true(encoding.truncated);
-    assert_int_equal(inspect_tokenize(tokenizer, view_of(""), NULL, &encoding, &err), STATUS_OK);
+    assert_int_equal(engine_tokenize(tokenizer, view_of(""), NULL, NULL, &encoding, &err),
+                     STATUS_OK);
     assert_int_equal(encoding.count, 2);
-    assert_int_equal(inspect_tokenize(tokenizer, view_of("\xFF"), NULL, &encoding, &err),
+    assert_int_equal(engine_tokenize(tokenizer, view_of("\xFF"), NULL, NULL, &encoding, &err),
                      STATUS_INVALID_UTF8);
-    inspect_tokenizer_close(tokenizer);
-    inspect_tokenizer_close(NULL);
+    engine_tokenizer_close(tokenizer);
+    engine_tokenizer_close(NULL);
 }
 
 static void a_tokenizer_alone_is_enough(void **state) {
     (void)state;
     char dir[] = "/tmp/test_inspect_XXXXXX", command[256];
-    struct inspect_tokenizer *tokenizer;
-    struct inspect_encoding encoding;
+    struct engine_tokenizer *tokenizer;
+    struct engine_tokens encoding;
     struct error err;
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(inspect_tokenizer_open(dir, &tokenizer, &err), STATUS_IO);
+    assert_int_equal(engine_tokenizer_open_dir(dir, &tokenizer, &err), STATUS_IO);
     assert_null(tokenizer);
     assert_non_null(strstr(err.message, dir));
     snprintf(command, sizeof command, "cp %s/tokenizer.json %s", DEMO_MODEL, dir);
     assert_int_equal(system(command), 0);
-    assert_int_equal(inspect_tokenizer_open(dir, &tokenizer, &err), STATUS_OK);
-    assert_int_equal(inspect_tokenize(tokenizer, view_of("hello"), NULL, &encoding, &err),
+    assert_int_equal(engine_tokenizer_open_dir(dir, &tokenizer, &err), STATUS_OK);
+    assert_int_equal(engine_tokenize(tokenizer, view_of("hello"), NULL, NULL, &encoding, &err),
                      STATUS_OK);
     assert_int_equal(encoding.count, 3);
-    inspect_tokenizer_close(tokenizer);
+    engine_tokenizer_close(tokenizer);
     snprintf(command, sizeof command, "rm -r %s", dir);
     assert_int_equal(system(command), 0);
 }

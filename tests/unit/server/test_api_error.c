@@ -12,7 +12,7 @@
 static void assert_written(const struct api_error *err, const char *expected) {
     struct json_writer out;
     json_writer_init(&out, 4096);
-    api_error_write(err, "req-1", &out);
+    api_error_write(err, API_DIALECT_NATIVE, "req-1", &out);
     assert_int_equal(out.bytes, strlen(expected));
     assert_memory_equal(out.data, expected, out.bytes);
     json_writer_free(&out);
@@ -36,6 +36,31 @@ static void a_500_names_the_request_id(void **state) {
     api_error_set(&err, API_NOT_FINITE, NULL, "a NaN");
     assert_written(&err, "{\"error\":{\"message\":\"a NaN (request id req-1)\","
                          "\"type\":\"server_error\",\"code\":\"not_finite\",\"param\":null}}");
+}
+
+static void the_other_dialect_has_its_own_words_and_statuses(void **state) {
+    (void)state;
+    static const struct {
+        enum api_code code;
+        unsigned http_status;
+        const char *type;
+    } ROWS[] = {{API_EMPTY_INPUT, 400, "Empty"},        {API_TOO_MANY_INPUTS, 413, "Validation"},
+                {API_MISSING_FIELD, 422, "Validation"}, {API_INPUT_TOO_LONG, 422, "Tokenizer"},
+                {API_QUEUE_FULL, 429, "Overloaded"},    {API_LOADING, 503, "Unhealthy"},
+                {API_NOT_FINITE, 500, "Backend"}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        struct api_error err;
+        struct json_writer out;
+        api_error_set(&err, ROWS[i].code, "x", "why");
+        json_writer_init(&out, 4096);
+        api_error_write(&err, API_DIALECT_TEI, "req-1", &out);
+        json_writer_append(&out, "", 1);
+        assert_int_equal(api_error_status(ROWS[i].code, API_DIALECT_TEI), ROWS[i].http_status);
+        assert_memory_equal(out.data, "{\"error\":\"why", 13);
+        assert_non_null(strstr(out.data, ROWS[i].type));
+        json_writer_free(&out);
+    }
+    assert_int_equal(api_error_status(API_MISSING_FIELD, API_DIALECT_NATIVE), 400);
 }
 
 static void what_clients_sent_is_made_valid_utf8(void **state) {
@@ -85,6 +110,7 @@ static void codes_agree_with_the_status_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_has_message_type_code_and_param),
+        cmocka_unit_test(the_other_dialect_has_its_own_words_and_statuses),
         cmocka_unit_test(a_500_names_the_request_id),
         cmocka_unit_test(what_clients_sent_is_made_valid_utf8),
         cmocka_unit_test(engine_errors_keep_their_input),
