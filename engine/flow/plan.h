@@ -14,6 +14,7 @@
  *   rate of a replica  = the least of 1 / its longest service, M / the sum of its services, and
  *                        for each of its CPU sets (cores of the set) / (core time of all stages,
  *                        of all replicas, that run there)
+ * and, where stages share a CPU set, what they wait for each other (plan_contention.c).
  * Files: plan_wishes.c reads what was given by hand; plan_places.c shares out the cores;
  * plan_borders.c finds borders; plan_predict.c computes the above; plan.c chooses;
  * plan_reason.c says why; plan_print.c and plan_json.c show it. */

@@ -4,10 +4,13 @@
  * dynamic programming over (stages, thirds) finds them exactly:
  *   best[n][t] = least over k of max(best[n-1][k], cost of thirds k..t and their hand-over)
  * where the first stage carries the embedding and the head too. Where several stages share a CPU
- * set, these borders are the start of a descent that moves one border at a time. */
+ * set, all borders are tried when they are few; else these are the start of a descent that moves
+ * thirds between any two stages. */
 #include <string.h>
 
 #include "engine/flow/plan_internal.h"
+
+enum { WAYS_MAX = 3000 };
 
 static const struct part *thirds_of(const struct plan_work *work) {
     return work->wishes->parts + 1;
@@ -68,35 +71,89 @@ static bool draft_is_better(const struct plan *draft, double rate, double square
     return draft->tokens_per_second > rate * (1 - 1e-9) && *new_squares < squares * (1 - 1e-9);
 }
 
-/* Moves single borders while that helps. */
-static void borders_descend(struct plan_work *work, struct plan *plan, uint32_t *thirds) {
-    double rate = 0, squares = 0, tried;
-    enum { ROUNDS_MAX = 100 };
+/* What the best plan so far reaches. */
+struct reached {
+    double rate, squares;
+};
+
+/* Takes the draft of these thirds if it is better. */
+static bool thirds_try(struct plan_work *work, struct plan *plan, const uint32_t *thirds,
+                       struct reached *reached) {
+    double squares;
     plan_stages_set(plan, thirds);
     plan_predict(work->wishes, plan);
-    rate = plan->tokens_per_second;
-    (void)draft_is_better(plan, rate, 0, &squares);
+    if (!draft_is_better(plan, reached->rate, reached->squares, &squares))
+        return false;
+    *reached = (struct reached){plan->tokens_per_second, squares};
+    return true;
+}
+
+/* The next way to share out `all` thirds, the last stage taking the rest; false after the last. */
+static bool thirds_next(uint32_t *thirds, uint32_t stages, uint32_t all) {
+    for (uint32_t i = stages - 1; i-- > 0;) {
+        uint32_t sum = ++thirds[i];
+        for (uint32_t k = 0; k + 1 < stages; k++) {
+            if (k > i)
+                thirds[k] = 1;
+            sum += k != i ? thirds[k] : 0;
+        }
+        if (sum < all) {
+            thirds[stages - 1] = all - sum;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ways to cut `all` thirds into so many stages, or WAYS_MAX + 1 for more. */
+static uint32_t ways_count(uint32_t all, uint32_t stages) {
+    uint64_t ways = 1;
+    for (uint32_t i = 1; i < stages && ways <= WAYS_MAX; i++)
+        ways = ways * (all - i) / i;
+    return ways <= WAYS_MAX ? (uint32_t)ways : WAYS_MAX + 1;
+}
+
+static void borders_try_all(struct plan_work *work, struct plan *plan, uint32_t *thirds) {
+    const uint32_t stages = plan->encoder_stages, all = thirds_count(work);
+    struct reached reached = {0, 0};
+    uint32_t tried[LIMIT_STAGES];
+    for (uint32_t i = 0; i < stages; i++)
+        tried[i] = i + 1 < stages ? 1 : all - (stages - 1);
+    do {
+        if (thirds_try(work, plan, tried, &reached))
+            memcpy(thirds, tried, stages * sizeof *thirds);
+    } while (thirds_next(tried, stages, all));
+}
+
+/* Moves thirds from stage `from` to stage `to`, those between shift along; keeps the best number
+ * of them. Whether that was better than none. */
+static bool thirds_move(struct plan_work *work, struct plan *plan, uint32_t from, uint32_t to,
+                        uint32_t *thirds, struct reached *reached) {
+    const uint32_t has = thirds[from], gets = thirds[to];
+    uint32_t best = 0;
+    for (uint32_t moved = 1; moved < has; moved++) {
+        thirds[from] = has - moved;
+        thirds[to] = gets + moved;
+        if (thirds_try(work, plan, thirds, reached))
+            best = moved;
+    }
+    thirds[from] = has - best;
+    thirds[to] = gets + best;
+    return best > 0;
+}
+
+/* Moves thirds between any two stages while that helps. */
+static void borders_descend(struct plan_work *work, struct plan *plan, uint32_t *thirds) {
+    enum { ROUNDS_MAX = 100 };
+    struct reached reached = {0, 0};
     bool moved = true;
+    thirds_try(work, plan, thirds, &reached);
     for (uint32_t round = 0; moved && round < ROUNDS_MAX; round++) {
         moved = false;
-        for (uint32_t b = 0; b + 1 < plan->encoder_stages; b++) {
-            const uint32_t both = thirds[b] + thirds[b + 1];
-            uint32_t best = thirds[b];
-            for (uint32_t first = 1; first < both; first++) {
-                thirds[b] = first;
-                thirds[b + 1] = both - first;
-                plan_stages_set(plan, thirds);
-                plan_predict(work->wishes, plan);
-                if (draft_is_better(plan, rate, squares, &tried)) {
-                    best = first;
-                    rate = plan->tokens_per_second;
-                    squares = tried;
-                    moved = true;
-                }
-            }
-            thirds[b] = best;
-            thirds[b + 1] = both - best;
-        }
+        for (uint32_t from = 0; from < plan->encoder_stages; from++)
+            for (uint32_t to = 0; to < plan->encoder_stages; to++)
+                if (from != to)
+                    moved |= thirds_move(work, plan, from, to, thirds, &reached);
     }
 }
 
@@ -114,6 +171,10 @@ void plan_borders_find(struct plan_work *work, struct plan *plan, uint32_t *thir
         thirds[n] = end - begin;
         end = begin;
     }
-    if (stages > 1 && (work->hand.vgs_count > 0 || !plan->pinned || work->hand.sets_count > 0))
+    if (stages == 1 || (plan->own_cores && work->hand.vgs_count == 0))
+        return;
+    if (ways_count(thirds_count(work), stages) <= WAYS_MAX)
+        borders_try_all(work, plan, thirds);
+    else
         borders_descend(work, plan, thirds);
 }

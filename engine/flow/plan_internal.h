@@ -82,6 +82,13 @@ void plan_predict(const struct plan_wishes *wishes, struct plan *plan);
 /* Nanoseconds a token to take over what the stage before leaves when it ends with `part`. */
 double plan_handover_ns(const struct part *part, uint32_t microbatch_tokens);
 
+/* Nanoseconds a token of a stage where a replica runs it, with the core for itself. */
+double plan_stage_period(const struct plan *plan, uint32_t replica, const struct plan_stage *stage);
+
+/* plan_contention.c: lengthens the replicas' periods, which are what full cores would allow, by
+ * what threads that share a set's cores wait for each other; up to 16 threads. */
+void plan_contention_apply(const struct plan *plan, double *periods);
+
 /* Core time a token of all stages of a virtual graph. */
 double plan_vg_load(const struct plan *plan, uint32_t vg);
 

@@ -97,8 +97,7 @@ static double place_period(const struct plan *plan, const double *loads, uint32_
     return load / place->cores * slowness(place);
 }
 
-/* Nanoseconds a token of a stage where replica `r` runs it. */
-static double stage_period(const struct plan *plan, uint32_t r, const struct plan_stage *stage) {
+double plan_stage_period(const struct plan *plan, uint32_t r, const struct plan_stage *stage) {
     return stage->service_ns * slowness(plan_get_place(plan, r, stage->vg));
 }
 
@@ -106,7 +105,7 @@ static double stage_period(const struct plan *plan, uint32_t r, const struct pla
 static double replica_period(const struct plan *plan, const double *loads, uint32_t r) {
     double sum = 0, period = 1e-9;
     for (uint32_t i = 0; i < plan->stages_count; i++) {
-        double own = stage_period(plan, r, &plan->stages[i]);
+        double own = plan_stage_period(plan, r, &plan->stages[i]);
         sum += own;
         period = own > period ? own : period;
     }
@@ -134,7 +133,7 @@ static void bottleneck_set(struct plan *plan, const double *loads) {
 }
 
 void plan_predict(const struct plan_wishes *wishes, struct plan *plan) {
-    double loads[LIMIT_STAGES + 1], first_period = 0, rate = 0;
+    double loads[LIMIT_STAGES + 1], periods[LIMIT_REPLICAS], rate = 0;
     budget_set(wishes, plan);
     for (uint32_t i = 0; i < plan->stages_count; i++) {
         struct plan_stage *stage = &plan->stages[i];
@@ -145,14 +144,15 @@ void plan_predict(const struct plan_wishes *wishes, struct plan *plan) {
     }
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++)
         loads[vg] = plan_vg_load(plan, vg);
-    for (uint32_t r = 0; r < plan->replicas; r++) {
-        double period = replica_period(plan, loads, r);
-        first_period = r == 0 ? period : first_period;
-        rate += 1 / period;
-    }
+    for (uint32_t r = 0; r < plan->replicas; r++)
+        periods[r] = replica_period(plan, loads, r);
+    if (!plan->own_cores)
+        plan_contention_apply(plan, periods);
+    for (uint32_t r = 0; r < plan->replicas; r++)
+        rate += 1 / periods[r];
     plan->tokens_per_second = rate * (double)NS_PER_S;
     for (uint32_t i = 0; i < plan->stages_count; i++)
-        plan->stages[i].busy = stage_period(plan, 0, &plan->stages[i]) / first_period;
+        plan->stages[i].busy = plan_stage_period(plan, 0, &plan->stages[i]) / periods[0];
     bottleneck_set(plan, loads);
 }
 
