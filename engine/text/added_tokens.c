@@ -32,6 +32,9 @@ void added_tokens_free(struct added_tokens *added) {
         vocabulary_free(&added->names);
         free(added->tokens);
         free(added->special_ids);
+        for (uint32_t i = 0; i < added->forms_count; i++)
+            free((void *)(uintptr_t)added->forms[i].data);
+        free(added->forms);
         added_tokens_init(added);
     }
 }
@@ -88,6 +91,27 @@ bool added_tokens_is_special(const struct added_tokens *added, int32_t id) {
     return id >= 0 && (uint32_t)id < added->special_ids_count && added->special_ids[id];
 }
 
+struct view added_tokens_form(const struct added_tokens *added, int32_t id) {
+    return id >= 0 && (uint32_t)id < added->forms_count ? added->forms[id] : (struct view){NULL, 0};
+}
+
+/* Takes the form over, in place of the one that the id had. */
+static enum status keep_form(struct added_tokens *added, int32_t id, char *form, size_t bytes) {
+    uint32_t count = added->forms_count, needed = (uint32_t)id + 1;
+    if (needed > count) {
+        uint32_t grown = needed + needed / 2;
+        struct view *forms = reallocarray(added->forms, grown, sizeof *forms);
+        if (forms == NULL)
+            return STATUS_NO_MEMORY;
+        memset(forms + count, 0, (grown - count) * sizeof *forms);
+        added->forms = forms;
+        added->forms_count = grown;
+    }
+    free((void *)(uintptr_t)added->forms[id].data);
+    added->forms[id] = (struct view){form, bytes};
+    return STATUS_OK;
+}
+
 /* Enters a form, backwards, unless it is there. */
 static enum status set_insert(struct added_set *set, struct view form, int32_t index) {
     char *backwards = malloc(form.bytes);
@@ -125,6 +149,10 @@ enum status added_tokens_add(struct added_tokens *added, const struct added_toke
         status = set_insert(set, form, (int32_t)added->count);
     if (status == STATUS_OK)
         added->tokens[added->count++] = own;
+    if (status == STATUS_OK && owned != NULL && !view_equals(form, content)) {
+        status = keep_form(added, own.id, owned, form.bytes);
+        owned = status == STATUS_OK ? NULL : owned;
+    }
     free(owned);
     return status == STATUS_NO_MEMORY ? error_set(err, status, "no memory") : status;
 }

@@ -56,6 +56,8 @@ struct added_tokens {
     struct vocabulary names; /* those that the model's vocabulary does not have */
     bool *special_ids;       /* [special_ids_count] whether an id is a special token's */
     uint32_t special_ids_count;
+    struct view *forms; /* [forms_count] by id: owned normal form where it differs from the token */
+    uint32_t forms_count;
 };
 
 void added_tokens_init(struct added_tokens *added);
@@ -75,6 +77,10 @@ void added_matches_free(struct added_matches *matches);
 
 /* Whether the id is a special added token's. */
 bool added_tokens_is_special(const struct added_tokens *added, int32_t id);
+
+/* The normal form of a token that is looked for in the normalised text, when it is not the token
+ * itself; else an empty view with NULL data. The pinned library shows this in the token's place. */
+struct view added_tokens_form(const struct added_tokens *added, int32_t id);
 
 /* A piece of the text: between added tokens (id -1), or one of them. */
 struct added_piece {

@@ -362,6 +362,9 @@ uint32_t tokenizer_ids_count(const struct tokenizer *tokenizer) {
 }
 
 struct view tokenizer_token(const struct tokenizer *tokenizer, int32_t id) {
+    struct view form = added_tokens_form(&tokenizer->added, id);
+    if (form.data != NULL)
+        return form;
     struct view token = vocabulary_token(&tokenizer->vocabulary, id);
     return token.data != NULL ? token : vocabulary_token(&tokenizer->added.names, id);
 }

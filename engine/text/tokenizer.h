@@ -80,7 +80,8 @@ bool tokenizer_keeps_limit(const struct tokenizer *tokenizer);
 /* Largest token id plus one, added tokens included. */
 uint32_t tokenizer_ids_count(const struct tokenizer *tokenizer);
 
-/* The token of an id as the vocabulary spells it (an empty view when there is none). */
+/* The token of an id as the vocabulary spells it (an empty view when there is none); of an added
+ * token that is matched in the normalised text its normal form, as the pinned library says. */
 struct view tokenizer_token(const struct tokenizer *tokenizer, int32_t id);
 
 /* The id of a token, or -1. */

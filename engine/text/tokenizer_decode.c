@@ -4,14 +4,20 @@
 #include "engine/text/decoder.h"
 #include "engine/text/tokenizer_parts.h"
 
+/* Whether an id is of a special token. The library asks that of what it shows as the token. */
+static bool is_special(const struct tokenizer *tokenizer, int32_t id) {
+    struct view form = added_tokens_form(&tokenizer->added, id);
+    return added_tokens_is_special(&tokenizer->added,
+                                   form.data == NULL ? id : tokenizer_find(tokenizer, form));
+}
+
 /* Appends the tokens of the ids that have one. */
 static enum status gather(const struct tokenizer *tokenizer, const int32_t *ids, uint32_t count,
                           bool skip_special_tokens, struct pieces *pieces) {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
         struct view token = tokenizer_token(tokenizer, ids[i]);
-        if (token.data == NULL ||
-            (skip_special_tokens && added_tokens_is_special(&tokenizer->added, ids[i])))
+        if (token.data == NULL || (skip_special_tokens && is_special(tokenizer, ids[i])))
             continue;
         status = pieces_append(pieces, token);
         if (status == STATUS_OK)

@@ -84,6 +84,8 @@ static struct tokenizer_options read_options(const json_t *ask) {
     if (special != NULL)
         options.add_special_tokens = json_is_true(special);
     options.tokens_max = (uint32_t)json_integer_value(json_object_get(ask, "max"));
+    options.stride = (uint32_t)json_integer_value(json_object_get(ask, "stride"));
+    options.keep_overflow = options.tokens_max > 0;
     if (side != NULL && strcmp(side, "left") == 0)
         options.side = TOKENIZER_LEFT;
     if (strategy != NULL && strcmp(strategy, "only_first") == 0)
@@ -122,7 +124,17 @@ static json_t *answer_encode(struct driver *driver, const json_t *ask) {
                          &options, &driver->encoding, &driver->err);
     if (status != STATUS_OK)
         return answer_error(driver);
-    return json_pack("{s:[o]}", "windows", list_encoding(driver->tokenizer, &driver->encoding));
+    json_t *windows = json_array();
+    json_array_append_new(windows, list_encoding(driver->tokenizer, &driver->encoding));
+    uint64_t count = tokenizer_overflow_count(driver->scratch);
+    for (uint64_t i = 0; status == STATUS_OK && i < count; i++) {
+        status = tokenizer_overflow(driver->tokenizer, driver->scratch, i, &driver->encoding,
+                                    &driver->err);
+        json_array_append_new(windows, list_encoding(driver->tokenizer, &driver->encoding));
+    }
+    json_t *said = json_pack("{s:O}", "windows", windows);
+    json_decref(windows);
+    return said;
 }
 
 static json_t *answer_decode(struct driver *driver, const json_t *list, bool skip) {

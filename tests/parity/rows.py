@@ -76,7 +76,6 @@ def plain(values):
     return [int(v) for v in values] if isinstance(values, str) else values
 
 
-OVERFLOW = False
 FIELDS = ("ids", "offsets", "types", "specials")
 
 
@@ -101,7 +100,7 @@ def difference(row, answer):
         if answer["text"] != row["result"]:
             return "text: %r, not %r" % (answer["text"], row["result"])
         return None
-    if OVERFLOW and len(answer["windows"]) != len(row["windows"]):
+    if len(answer["windows"]) != len(row["windows"]):
         return "%d windows, not %d" % (len(answer["windows"]), len(row["windows"]))
     places = [code_points(row["text"]), code_points(row.get("pair") or "")]
     for at, (expected, got) in enumerate(zip(row["windows"], answer["windows"])):
