@@ -6,21 +6,30 @@
 
 enum { BYTE_LEVEL_BLANK = 0x120 };
 
-bool offset_trim_blank(uint32_t code) {
+static bool is_blank(uint32_t code) {
     return code == BYTE_LEVEL_BLANK || unicode_is(code, UNICODE_SPACE);
 }
 
 struct token_blanks offset_trim_count(struct view text) {
     struct token_blanks blanks = {0, 0};
-    for (size_t at = 0; at < text.bytes && offset_trim_blank(utf8_decode(text.data + at));
+    for (size_t at = 0; at < text.bytes && is_blank(utf8_decode(text.data + at));
          at += utf8_length((unsigned char)text.data[at]))
         blanks.leading++;
     for (size_t at = text.bytes; at > 0;) {
         at = utf8_back(text.data, at);
-        if (!offset_trim_blank(utf8_decode(text.data + at)))
+        if (!is_blank(utf8_decode(text.data + at)))
             break;
         blanks.trailing++;
     }
+    return blanks;
+}
+
+struct token_blanks offset_trim_count_chars(const struct normal_char *chars, size_t count) {
+    struct token_blanks blanks = {0, 0};
+    while (blanks.leading < count && is_blank(chars[blanks.leading].code))
+        blanks.leading++;
+    while (blanks.trailing < count && is_blank(chars[count - 1 - blanks.trailing].code))
+        blanks.trailing++;
     return blanks;
 }
 

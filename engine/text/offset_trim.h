@@ -7,13 +7,12 @@
 #include <stdint.h>
 
 #include "engine/base/view.h"
+#include "engine/text/normal_text.h"
 #include "engine/text/token_list.h"
 
-/* White space, and U+0120, which stands for it. */
-bool offset_trim_blank(uint32_t code);
-
-/* Blanks at both ends of a token's text. */
+/* Blanks at both ends of a token's text: white space, and U+0120, which stands for it. */
 struct token_blanks offset_trim_count(struct view text);
+struct token_blanks offset_trim_count_chars(const struct normal_char *chars, size_t count);
 
 /* Moves a token's start and end by its blanks, counted in characters of `text`, towards each other.
  * With `prefix_space` a single blank of the first token (`first`, or one that starts at 0) stays,

@@ -17,7 +17,8 @@ struct token_blanks {
     uint32_t leading, trailing;
 };
 
-/* An added token: what it matched may have other blanks than what the vocabulary spells. */
+/* An added token, or an unknown one of a Unigram model: what it matched may have other blanks than
+ * what the vocabulary spells. */
 struct token_surface {
     size_t token; /* index in the list */
     struct token_blanks blanks;

@@ -199,12 +199,7 @@ static enum status add_normal_token(const struct tokenizer *tokenizer, int32_t i
     struct token token = {id, chars[0].start, chars[count - 1].end};
     if (!tokenizer->trims_offsets)
         return token_list_add(tokens, token);
-    struct token_blanks blanks = {0, 0};
-    while (blanks.leading < count && offset_trim_blank(chars[blanks.leading].code))
-        blanks.leading++;
-    while (blanks.trailing < count && offset_trim_blank(chars[count - 1 - blanks.trailing].code))
-        blanks.trailing++;
-    return token_list_add_surface(tokens, token, blanks);
+    return token_list_add_surface(tokens, token, offset_trim_count_chars(chars, count));
 }
 
 /* Bytes [start, end) hold no added token of the raw text: the steps from the normalizer on. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/text/offset_trim.h"
 #include "engine/text/utf8.h"
 #include "engine/text/word_trie.h"
 
@@ -141,7 +142,7 @@ static enum status add_unknown(const struct unigram *unigram, const struct norma
         return STATUS_OK;
     out->count = kept;
     token.id = id >= 0 ? id : unigram->unknown_id;
-    return token_list_add(out, token);
+    return token_list_add_surface(out, token, offset_trim_count_chars(word + start, end - start));
 }
 
 enum status unigram_tokenize(const struct unigram *unigram, struct unigram_scratch *scratch,

@@ -211,13 +211,15 @@ def random_document(rng, models, charsmap):
 
 
 def open_reference(made):
-    """The library's tokenizer; None where it refuses, or would search for an empty token."""
+    """The library's tokenizer; None where it refuses, would search for an empty token, or picks
+    one of two tokens with the same normal form by chance."""
     try:
         tokenizer = reference.guarded(Tokenizer.from_str, json.dumps(made))
-        for one in made["added_tokens"]:
-            if one["normalized"] and tokenizer.normalizer is not None and not \
-                    reference.guarded(tokenizer.normalizer.normalize_str, one["content"]):
-                return None
+        forms = [one["content"] if tokenizer.normalizer is None else
+                 reference.guarded(tokenizer.normalizer.normalize_str, one["content"])
+                 for one in made["added_tokens"] if one["normalized"]]
+        if "" in forms or len(set(forms)) < len(forms):
+            return None
         return tokenizer
     except (Exception, reference.Panic):
         return None
