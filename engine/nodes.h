@@ -17,6 +17,7 @@
 #include "engine/base/status.h"
 #include "engine/flow/microbatch.h"
 #include "engine/flow/plan.h"
+#include "engine/flow/team_run.h"
 #include "engine/model/model.h"
 
 struct nodes;
@@ -55,9 +56,11 @@ uint32_t nodes_get_copies(const struct nodes *nodes, uint64_t *bytes);
 
 /* Runs parts first_part..first_part+parts_count-1 on the microbatch in place, as a stage does.
  * Where consecutive thirds of a layer are run together, they share what is in the cache; the bytes
- * are the same as one by one. `nodes` is a struct nodes, `scratch` one of the calling thread. */
+ * are the same as one by one. `nodes` is a struct nodes, `scratch` one of the calling thread.
+ * With a seat, all members of its run call this with the same parts and microbatch, and share out
+ * the rows; what they share lies in the run's scratch. The bytes are the same as alone (NULL). */
 void nodes_run(const void *nodes, uint32_t first_part, uint32_t parts_count, void *scratch,
-               struct microbatch *microbatch);
+               struct microbatch *microbatch, struct team_seat *seat);
 
 /* Width of the intermediate state that a microbatch needs room for when a stage ends inside a
  * layer's feed-forward part. */

@@ -38,7 +38,7 @@ static void pass_run(struct nodes *nodes, void *scratch, struct microbatch *micr
         if (!part_is_measured(nodes, part))
             continue;
         const uint64_t start = clock_thread_ns();
-        nodes_run(nodes, part, 1, scratch, microbatch);
+        nodes_run(nodes, part, 1, scratch, microbatch, NULL);
         const double cost = (double)(clock_thread_ns() - start) / microbatch->tokens;
         double *best = &nodes->parts[part].cost;
         if (first || cost < *best)

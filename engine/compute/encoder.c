@@ -62,70 +62,80 @@ void encoder_layer_close(struct encoder_layer *layer) {
     *layer = (struct encoder_layer){0};
 }
 
-/* Where the wanted rows are: row r of them is row at[r] of the batch; NULL: row r itself. */
-struct wanted {
-    const uint32_t *at;
-    uint32_t count;
-};
-
-static struct wanted wanted_of(const struct encoder_batch *batch) {
-    if (batch->reads)
-        return (struct wanted){batch->reads, batch->reads_starts[batch->texts]};
-    return (struct wanted){NULL, batch->starts[batch->texts]};
+uint32_t encoder_batch_wanted(const struct encoder_batch *batch) {
+    return batch->reads ? batch->reads_starts[batch->texts] : batch->starts[batch->texts];
 }
 
 /* Wanted rows first..first+count-1 side by side: in place, or copied to `room`. */
-static float *rows_take(const struct encoder_batch *batch, struct wanted wanted, uint32_t first,
-                        uint32_t count, size_t width, float *room) {
-    if (!wanted.at)
+static float *rows_take(const struct encoder_batch *batch, uint32_t first, uint32_t count,
+                        size_t width, float *room) {
+    if (!batch->reads)
         return batch->hidden + width * first;
     for (uint32_t r = 0; r < count; r++)
-        memcpy(room + width * r, batch->hidden + width * wanted.at[first + r],
+        memcpy(room + width * r, batch->hidden + width * batch->reads[first + r],
                width * sizeof *room);
     return room;
 }
 
-static void rows_put(const struct encoder_batch *batch, struct wanted wanted, uint32_t first,
-                     uint32_t count, size_t width, const float *rows) {
-    for (uint32_t r = 0; wanted.at && r < count; r++)
-        memcpy(batch->hidden + width * wanted.at[first + r], rows + width * r,
+static void rows_put(const struct encoder_batch *batch, uint32_t first, uint32_t count,
+                     size_t width, const float *rows) {
+    for (uint32_t r = 0; batch->reads && r < count; r++)
+        memcpy(batch->hidden + width * batch->reads[first + r], rows + width * r,
                width * sizeof *rows);
 }
 
-/* Keys and values of all rows and queries of the wanted ones, in scratch->qkv. */
-static struct attention_rows project(const struct encoder_layer *layer,
+/* Where keys, values and queries lie in scratch->qkv. */
+static struct attention_rows rows_of(const struct encoder_layer *layer,
                                      const struct encoder_scratch *scratch,
-                                     const struct encoder_batch *batch, struct wanted wanted) {
+                                     const struct encoder_batch *batch) {
     const size_t width = layer->hidden_size;
-    const uint32_t tokens = batch->starts[batch->texts];
-    float *qkv = scratch->qkv, *kv = qkv + width * tokens;
-    if (layer->qkv) {
-        linear_run(layer->qkv, scratch->linear, batch->hidden, tokens, qkv);
+    float *qkv = scratch->qkv, *kv = qkv + width * batch->starts[batch->texts];
+    if (layer->qkv)
         return (struct attention_rows){qkv, qkv + width, qkv + 2 * width, 3 * width, 3 * width};
-    }
-    /* The context is written only after the queries have been read. */
-    const float *x = rows_take(batch, wanted, 0, wanted.count, width, scratch->context);
-    linear_run(layer->query, scratch->linear, x, wanted.count, qkv);
-    linear_run(layer->kv, scratch->linear, batch->hidden, tokens, kv);
     return (struct attention_rows){qkv, kv, kv + width, width, 2 * width};
 }
 
-/* scratch->context [wanted rows, H]. */
+void encoder_layer_project(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
+                           const struct encoder_batch *batch, uint32_t first, uint32_t count) {
+    const size_t width = layer->hidden_size;
+    const float *x = batch->hidden + width * first;
+    float *qkv = scratch->qkv, *kv = qkv + width * batch->starts[batch->texts];
+    if (layer->qkv)
+        linear_run(layer->qkv, scratch->linear, x, count, qkv + 3 * width * first);
+    else
+        linear_run(layer->kv, scratch->linear, x, count, kv + 2 * width * first);
+}
+
+/* Queries of wanted rows, where they are apart. */
+static void query(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
+                  const struct encoder_batch *batch, uint32_t first, uint32_t count) {
+    const size_t width = layer->hidden_size;
+    const uint32_t end = first + count;
+    for (uint32_t start = first; start < end; start += GEMM_ROWS_MAX) {
+        const uint32_t rows = end - start < GEMM_ROWS_MAX ? end - start : GEMM_ROWS_MAX;
+        const float *x = rows_take(batch, start, rows, width, scratch->rows);
+        linear_run(layer->query, scratch->linear, x, rows, scratch->qkv + width * start);
+    }
+}
+
+/* scratch->context of wanted rows first..first+count-1. */
 static void attend(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
-                   const struct encoder_batch *batch, struct wanted wanted) {
-    const struct attention_rows all = project(layer, scratch, batch, wanted);
+                   const struct encoder_batch *batch, uint32_t first, uint32_t count) {
+    const struct attention_rows all = rows_of(layer, scratch, batch);
     const uint32_t *queries = batch->reads ? batch->reads_starts : batch->starts;
+    const uint32_t end = first + count;
     for (uint32_t b = 0; b < batch->texts; b++) {
-        const uint32_t start = batch->starts[b], first = queries[b];
-        const uint32_t count = queries[b + 1] - first;
+        const uint32_t start = batch->starts[b];
+        const uint32_t from = queries[b] > first ? queries[b] : first;
+        const uint32_t to = queries[b + 1] < end ? queries[b + 1] : end;
+        if (from >= to)
+            continue;
         struct attention_rows text = all;
-        text.query += first * all.query_stride;
+        text.query += from * all.query_stride;
         text.key += start * all.key_stride;
         text.value += start * all.key_stride;
-        if (count > 0)
-            attention_run(&layer->attention, &text, batch->starts[b + 1] - start, count,
-                          scratch->context + first * (size_t)layer->hidden_size,
-                          scratch->attention);
+        attention_run(&layer->attention, &text, batch->starts[b + 1] - start, to - from,
+                      scratch->context + from * (size_t)layer->hidden_size, scratch->attention);
     }
 }
 
@@ -149,20 +159,22 @@ static void block_run(const struct encoder_layer *layer, const struct encoder_sc
 
 void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
                        const struct encoder_batch *batch, enum encoder_third first,
-                       enum encoder_third last) {
-    const struct wanted wanted = wanted_of(batch);
+                       enum encoder_third last, uint32_t first_row, uint32_t rows) {
     const size_t width = layer->hidden_size, wide = layer->intermediate_size;
     const bool apart = first == ENCODER_OUTPUT || last == ENCODER_INTERMEDIATE;
-    if (first == ENCODER_ATTENTION)
-        attend(layer, scratch, batch, wanted);
-    for (uint32_t start = 0; start < wanted.count; start += GEMM_ROWS_MAX) {
-        const uint32_t left = wanted.count - start;
-        const uint32_t count = left < GEMM_ROWS_MAX ? left : GEMM_ROWS_MAX;
-        float *x = rows_take(batch, wanted, start, count, width, scratch->rows);
+    if (first == ENCODER_ATTENTION) {
+        if (!layer->qkv)
+            query(layer, scratch, batch, first_row, rows);
+        attend(layer, scratch, batch, first_row, rows);
+    }
+    const uint32_t end = first_row + rows;
+    for (uint32_t start = first_row; start < end; start += GEMM_ROWS_MAX) {
+        const uint32_t count = end - start < GEMM_ROWS_MAX ? end - start : GEMM_ROWS_MAX;
+        float *x = rows_take(batch, start, count, width, scratch->rows);
         block_run(layer, scratch, first, last, scratch->context + width * start, count, x,
                   apart ? batch->intermediate + wide * start : scratch->up);
         if (first == ENCODER_ATTENTION || last == ENCODER_OUTPUT)
-            rows_put(batch, wanted, start, count, width, x);
+            rows_put(batch, start, count, width, x);
     }
 }
 

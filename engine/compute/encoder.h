@@ -30,7 +30,8 @@ struct encoder_layer {
     uint32_t hidden_size, intermediate_size;
 };
 
-/* Working memory of one thread, all 64-byte aligned. */
+/* Working memory of one thread, all 64-byte aligned; qkv and context are those of all threads that
+ * work on the batch. */
 struct encoder_scratch {
     float *qkv;       /* [N max, 3H] */
     float *context;   /* [N max, H] */
@@ -63,10 +64,21 @@ enum status encoder_layer_open(struct linear_set *set, const struct kernels *ker
                                struct encoder_layer *out, struct error *err);
 void encoder_layer_close(struct encoder_layer *layer);
 
-/* Runs the thirds first..last of the layer. The bytes do not depend on which are run together. */
+/* Rows of the batch whose result is wanted. */
+uint32_t encoder_batch_wanted(const struct encoder_batch *batch);
+
+/* Keys and values of rows first..first+count-1 of all, into scratch->qkv, where attention finds
+ * them. */
+void encoder_layer_project(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
+                           const struct encoder_batch *batch, uint32_t first, uint32_t count);
+
+/* Runs the thirds first..last of the layer on `rows` of the wanted rows from first_row on. When
+ * attention is among them, all rows must have been projected. The bytes depend neither on which
+ * thirds nor on which rows are run together; threads whose rows are apart may run at once, each
+ * with its own scratch but for qkv and context. */
 void encoder_layer_run(const struct encoder_layer *layer, const struct encoder_scratch *scratch,
                        const struct encoder_batch *batch, enum encoder_third first,
-                       enum encoder_third last);
+                       enum encoder_third last, uint32_t first_row, uint32_t rows);
 
 /* The products of one third, to be packed before it runs; their number. */
 enum { ENCODER_LINEARS_MAX = 3 };

@@ -15,6 +15,7 @@
 #include "engine/flow/microbatch.h"
 #include "engine/flow/plan.h"
 #include "engine/flow/stage.h"
+#include "engine/flow/team_run.h"
 
 struct pipeline_options {
     const struct plan *plan;
@@ -29,7 +30,7 @@ struct pipeline_options {
     void (*scratch_close)(const void *context, void *scratch);
     /* Runs consecutive parts of the model on a microbatch in place. On a stage's thread. */
     void (*run)(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
-                struct microbatch *microbatch);
+                struct microbatch *microbatch, struct team_seat *seat);
     /* Fills a microbatch, waiting for work; false: the end. On the thread of a stage 0. */
     bool (*take)(void *source, struct microbatch *microbatch);
     /* Reads the outputs and gives up the requests. On the thread of a last stage. */

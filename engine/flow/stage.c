@@ -77,7 +77,8 @@ static void stage_compute(struct stage *stage, void *scratch, struct microbatch 
     const struct pipeline_options *options = &stage->pipeline->options;
     uint64_t start = clock_now_ns();
     fault_stage_hang(stage->name, stage->replica);
-    options->run(options->context, stage->first_part, stage->parts_count, scratch, microbatch);
+    options->run(options->context, stage->first_part, stage->parts_count, scratch, microbatch,
+                 NULL);
     if (!microbatch_is_warming(microbatch)) {
         stage_count(stage, microbatch);
         return;

@@ -147,13 +147,13 @@ static void run_layer(const struct golden *golden, uint32_t layer, bool apart) {
     const uint32_t first = layer == 0 ? 0 : 1 + (layer - 1) * PLAN_THIRDS;
     const uint32_t count = layer == 0 ? 1 : PLAN_THIRDS;
     if (!apart)
-        nodes_run(golden->nodes, first, count, golden->scratch, m);
+        nodes_run(golden->nodes, first, count, golden->scratch, m, NULL);
     for (uint32_t part = first; apart && part < first + count; part++)
-        nodes_run(golden->nodes, part, 1, golden->scratch, m);
+        nodes_run(golden->nodes, part, 1, golden->scratch, m, NULL);
 }
 
 static void run_head(const struct golden *golden) {
-    nodes_run(golden->nodes, golden->parts_count - 2, 2, golden->scratch, golden->microbatch);
+    nodes_run(golden->nodes, golden->parts_count - 2, 2, golden->scratch, golden->microbatch, NULL);
 }
 
 /* The error as a share of the tolerance; anything not finite is over any share. */

@@ -29,7 +29,7 @@ LAYERS = (
     ("engine/inspect.h", ["engine/base/*", "engine/engine.h"]),
     ("engine/nodes*", ["engine/base/*", "engine/model/*", "engine/compute/*",
                         "engine/flow/microbatch.h", "engine/flow/plan.h",
-                        "engine/flow/request.h", "engine/nodes.h",
+                        "engine/flow/request.h", "engine/flow/team_run.h", "engine/nodes.h",
                         "engine/nodes_internal.h"]),
     # Tells what the products run on.
     ("engine/inspect_machine.c", ["engine/base/*", "engine/inspect.h", "engine/compute/gemm.h"]),

@@ -80,8 +80,9 @@ static bool microbatch_hangs(const struct microbatch *microbatch) {
 }
 
 static void fake_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
-                     struct microbatch *microbatch) {
+                     struct microbatch *microbatch, struct team_seat *seat) {
     (void)context;
+    (void)seat;
     for (uint32_t part = first_part; part < first_part + parts_count; part++) {
         part_delay(scratch);
         while (part == 1 && microbatch_hangs(microbatch))
