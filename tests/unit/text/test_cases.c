@@ -62,7 +62,7 @@ static void every_case_gives_the_ids_types_and_offsets_of_the_reference(void **s
         json_decref(row);
     }
     fclose(file);
-    assert_true(rows > 90);
+    assert_true(rows > 160);
     assert_int_equal(wrong, 0);
 }
 
