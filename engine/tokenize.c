@@ -1,13 +1,8 @@
 /* tokenize.c: a tokenizer for people: tokens as text, offsets in code points. */
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "engine/base/arena.h"
-#include "engine/base/limits.h"
 #include "engine/engine_internal.h"
-#include "engine/model/config.h"
+#include "engine/model/token_limit.h"
 #include "engine/text/tokenizer.h"
 #include "engine/tokenize.h"
 
@@ -20,22 +15,6 @@ struct engine_tokenizer {
     struct view *tokens; /* [2 * tokens_room] tokens, then texts */
     uint32_t tokens_room;
 };
-
-/* The limit of the model files, where there are any. */
-static enum status limit_read(const char *dir, uint32_t *tokens_max, struct error *err) {
-    char path[PATH_MAX];
-    struct arena arena;
-    struct config config;
-    if (snprintf(path, sizeof path, "%s/config.json", dir) >= (int)sizeof path ||
-        access(path, F_OK) != 0)
-        return STATUS_OK;
-    arena_init(&arena, LIMIT_MODEL_ARENA_BYTES);
-    enum status status = config_open(dir, &arena, &config, err);
-    if (status == STATUS_OK)
-        *tokens_max = config.values.tokens_max;
-    arena_free(&arena);
-    return status;
-}
 
 /* The handle without a tokenizer. */
 static enum status handle_new(struct engine_tokenizer **out, struct error *err) {
@@ -83,7 +62,7 @@ enum status engine_tokenizer_open_dir(const char *dir, struct engine_tokenizer *
     if (status == STATUS_OK)
         status = tokenizer_open(dir, &handle->owned, err);
     if (status == STATUS_OK)
-        status = limit_read(dir, &limit, err);
+        status = token_limit_find(dir, &limit, err);
     if (status == STATUS_OK) {
         handle->tokenizer = handle->owned;
         handle->options = tokenizer_file_options(handle->tokenizer);

@@ -210,7 +210,8 @@ static enum status read_config(const struct model_json *file, struct arena *aren
         status = model_json_bool(file, "tie_word_embeddings", &values->tied, err);
     if (status == STATUS_OK)
         status = labels_read(file, arena, values, err);
-    values->tokens_max = values->positions_max;
+    values->tokens_max = token_limit_positions(out->family ? out->family->name : NULL,
+                                               values->positions_max, values->pad_id);
     return status;
 }
 

@@ -272,6 +272,41 @@ static void the_limit_in_tokens_is_the_files_least(void **state) {
     }
 }
 
+/* Whatever the model is, for its tokenizer alone. */
+static void the_limit_of_a_directory_knows_who_counts_positions_from_the_padding(void **state) {
+    (void)state;
+    static const struct {
+        const char *config, *tokenizer;
+        uint32_t limit;
+    } cases[] = {
+        {NULL, NULL, 0},
+        {"{\"model_type\":\"bert\",\"max_position_embeddings\":512,\"pad_token_id\":0}", NULL, 512},
+        {"{\"model_type\":\"roberta\",\"max_position_embeddings\":514,\"pad_token_id\":1}", NULL,
+         512},
+        {"{\"model_type\":\"xlm-roberta\",\"max_position_embeddings\":514}", NULL, 512},
+        {"{\"model_type\":\"camembert\",\"max_position_embeddings\":514,\"pad_token_id\":5}", NULL,
+         508},
+        {"{\"model_type\":\"mpnet\",\"max_position_embeddings\":514}", "{\"model_max_length\":384}",
+         384},
+        {"{\"model_type\":\"roberta\",\"max_position_embeddings\":514}",
+         "{\"model_max_length\":1024}", 512},
+        {"{\"model_type\":\"roberta\",\"max_position_embeddings\":2}", NULL, 0},
+        {"{\"model_type\":\"xlnet\"}", NULL, 0},
+        {"{\"model_type\":\"xlnet\"}", "{\"model_max_length\":700}", 700},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct directory dir = directory_make();
+        uint32_t limit = 7;
+        if (cases[i].config != NULL)
+            directory_write_text(&dir, "config.json", cases[i].config);
+        if (cases[i].tokenizer != NULL)
+            directory_write_text(&dir, "tokenizer_config.json", cases[i].tokenizer);
+        assert_int_equal(token_limit_find(dir.path, &limit, &err), STATUS_OK);
+        assert_int_equal(limit, cases[i].limit);
+        directory_remove(&dir);
+    }
+}
+
 static void a_wrong_limit_is_named(void **state) {
     (void)state;
     uint32_t limit;
@@ -327,6 +362,7 @@ int main(void) {
         cmocka_unit_test(labels_are_ordered_by_number),
         cmocka_unit_test(labels_may_come_from_label2id_or_a_number_alone),
         cmocka_unit_test(the_limit_in_tokens_is_the_files_least),
+        cmocka_unit_test(the_limit_of_a_directory_knows_who_counts_positions_from_the_padding),
         cmocka_unit_test(a_wrong_limit_is_named),
         cmocka_unit_test(thresholds_belong_to_labels),
     };
