@@ -125,33 +125,44 @@ static void graphs_print(const struct plan *plan, FILE *out) {
                     mebibytes(l2));
         if (l3 > 0 && reads > l2)
             fprintf(out,
-                    group <= l3 ? "; the %.2f MB under its L3 fit its %.4g MiB"
-                                : "; the %.2f MB under its L3 are more than its %.4g MiB",
+                    group <= l3
+                        ? "; all that is read under its L3, %.2f MB, fits there (%.4g MiB)"
+                        : "; all that is read under its L3, %.2f MB, is more than that (%.4g MiB)",
                     megabytes(group), mebibytes(l3));
         fputc('\n', out);
     }
     fputc('\n', out);
 }
 
+/* Its lines, each behind a dash. */
+static void reason_print(const struct plan *plan, FILE *out) {
+    for (const char *line = plan->reason; *line;) {
+        const int bytes = (int)strcspn(line, "\n");
+        fprintf(out, "- %.*s\n", bytes, line);
+        line += bytes + (line[bytes] == '\n');
+    }
+}
+
 static void prediction_print(const struct plan *plan, FILE *out) {
     if (plan->machine->imagined)
-        fprintf(out, "a machine that is not here; costs as measured on this one\n");
+        fprintf(out, "for a machine that is not here, with the costs measured on this one\n");
     fprintf(out, "%u replica%s of %u stage%s, ", plan->replicas, plural(plan->replicas),
             plan->stages_count, plural(plan->stages_count));
     if (plan->stage_threads > 1)
         fprintf(out, "%u threads each, ", plan->stage_threads);
-    fprintf(out, "%s, %u microbatch%s in flight in each\n",
-            plan->pipelining ? "pipelined" : "one microbatch after the other", plan->max_in_flight,
-            plan->max_in_flight == 1 ? "" : "es");
+    if (plan->stages_count > 1)
+        fprintf(out, "%s, ", plan->pipelining ? "pipelined" : "one after the other");
+    fprintf(out, "%u microbatch%s of %u tokens in flight in each\n", plan->max_in_flight,
+            plan->max_in_flight == 1 ? "" : "es", plan->microbatch_tokens);
     if (plan->copies > 1)
         fprintf(out, "a set of weights on each of %u NUMA nodes\n", plan->copies);
-    fprintf(out, "predicted: %.0f tokens a second in microbatches of %u, ", plan->tokens_per_second,
-            plan->microbatch_tokens);
-    fprintf(out, "which read %.1f GB of weights a second from beyond the L2\n",
-            plan_weights_traffic(plan) / 1e9);
+    fprintf(out,
+            "predicted: %.0f tokens a second, which read %.1f GB of weights a second from beyond "
+            "the cores' own L2\n",
+            plan->tokens_per_second, plan_weights_traffic(plan) / 1e9);
     fprintf(out, "predicted bottleneck: VG %u with %.1f %% of the work\n", plan->bottleneck_vg,
             plan->bottleneck_share * 100);
-    fprintf(out, "%s\n", plan->reason);
+    reason_print(plan, out);
 }
 
 static void text_print(const struct plan *plan, FILE *out) {

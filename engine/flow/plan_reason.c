@@ -61,16 +61,15 @@ static void say_losses(struct plan *plan, const struct plan *pipeline) {
 static void say_choice(const struct plan_work *work, struct plan *plan) {
     const struct plan_wishes *wishes = work->wishes;
     say_kind(plan, plan->replicas, plan->encoder_stages);
-    if (work->choices_count > 1)
-        say(plan, ": the most tokens a second of 1 to %u stages in as many replicas as fit",
-            work->stages_max);
-    else if (work->hand.stages > 0 && wishes->replicas > 0)
-        say(plan, ": as given");
+    if (work->hand.stages > 0 && wishes->replicas > 0)
+        say(plan, ": as given\n");
+    else if (work->hand.stages > 0)
+        say(plan, ": stages as given, in as many replicas as find cores\n");
+    else if (work->choices_count > 1)
+        say(plan, ": the most tokens a second of 1 to %u stages%s\n", work->stages_max,
+            wishes->replicas > 0 ? " in replicas as given" : " in as many replicas as find cores");
     else
-        say(plan, ": the only plan %s",
-            work->hand.stages > 0 || wishes->replicas > 0 ? "that what is given leaves"
-                                                          : "for one core or one layer");
-    say(plan, "\n");
+        say(plan, ": more stages would have no cores\n");
 }
 
 /* The machine alone: the wishes that ruled out other plans are gone. */

@@ -422,7 +422,7 @@ static void the_graphs_are_measured_against_the_caches(void **state) {
     assert_planned(&wishes);
     text = plan_to_text(&plan);
     assert_says(text, "0.20 MB of its 0.20 MB of weights, more than a core's own L2");
-    assert_says(text, "the 0.61 MB under its L3 fit its 0.9537 MiB\n");
+    assert_says(text, "all that is read under its L3, 0.61 MB, fits there (0.9537 MiB)\n");
     free(text);
 }
 
@@ -449,7 +449,7 @@ static void a_pipeline_that_loses_to_replicas_says_so_and_why(void **state) {
     (void)state;
     struct plan_wishes wishes = wishes_of(2);
     assert_planned(&wishes);
-    assert_says(plan.reason, "2 replicas of one stage: the most tokens a second of 1 to 2 stages");
+    assert_says(plan.reason, "2 replicas of one stage: the most tokens a second of 1 to 2 stages in as many");
     assert_says(plan.reason, "a pipeline, 1 replica of 2 stages, would reach 99.8 % of it");
     wishes.layers_per_stage = "2,4";
     assert_planned(&wishes);
