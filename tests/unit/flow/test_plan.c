@@ -449,7 +449,8 @@ static void a_pipeline_that_loses_to_replicas_says_so_and_why(void **state) {
     (void)state;
     struct plan_wishes wishes = wishes_of(2);
     assert_planned(&wishes);
-    assert_says(plan.reason, "2 replicas of one stage: the most tokens a second of 1 to 2 stages in as many");
+    assert_says(plan.reason,
+                "2 replicas of one stage: the most tokens a second of 1 to 2 stages in as many");
     assert_says(plan.reason, "a pipeline, 1 replica of 2 stages, would reach 99.8 % of it");
     wishes.layers_per_stage = "2,4";
     assert_planned(&wishes);
