@@ -1,4 +1,4 @@
-"""`bertd plan` on the demo model: README shows what it prints; machines that are not here, CPU sets,
+"""`bertd plan` on the demo model: README shows its output; machines that are not here, CPU sets,
 and the plan that a running server tells."""
 import json
 import os
