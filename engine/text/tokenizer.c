@@ -57,22 +57,39 @@ static enum status read_json_file(struct tokenizer *tokenizer, const char *path,
     return status;
 }
 
+/* Whether the directory, whose path is not too long, has the file. */
+static bool is_there(const char *dir, const char *name) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return file_exists(path);
+}
+
 /* Reads whatever files the directory has into an empty tokenizer. */
 static enum status read_files(struct tokenizer *tokenizer, const char *dir, struct error *err) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/special_tokens_map.json", dir);
     if (length < 0 || (size_t)length >= sizeof path) /* the longest name that is looked for */
         return error_set(err, STATUS_IO, "the path of the model directory is too long");
-    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+    static const char *const SPM_NAMES[] = {"spiece.model", "sentencepiece.bpe.model", "spm.model",
+                                            "tokenizer.model"};
+    size_t spm = 0, spm_count = sizeof SPM_NAMES / sizeof *SPM_NAMES;
+    while (spm < spm_count && !is_there(dir, SPM_NAMES[spm]))
+        spm++;
     enum status status;
-    if (file_exists(path)) {
+    if (is_there(dir, "tokenizer.json")) {
+        snprintf(path, sizeof path, "%s/tokenizer.json", dir);
         status = read_json_file(tokenizer, path, err);
-    } else {
-        snprintf(path, sizeof path, "%s/vocab.txt", dir);
-        if (!file_exists(path))
-            return error_set(err, STATUS_IO, "%s: neither tokenizer.json nor vocab.txt is there",
-                             dir);
+    } else if (is_there(dir, "vocab.txt")) {
         status = tokenizer_read_vocab(tokenizer, dir, err);
+    } else if (spm < spm_count) {
+        status = tokenizer_read_spm(tokenizer, dir, SPM_NAMES[spm], err);
+    } else if (is_there(dir, "vocab.json") && is_there(dir, "merges.txt")) {
+        status = tokenizer_read_merges(tokenizer, dir, err);
+    } else {
+        return error_set(err, STATUS_IO,
+                         "%s: neither tokenizer.json nor vocab.txt is there, nor vocab.json with "
+                         "merges.txt, nor a sentencepiece model",
+                         dir);
     }
     return status == STATUS_OK ? tokenizer_read_config(tokenizer, dir, err) : status;
 }

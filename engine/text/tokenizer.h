@@ -16,8 +16,10 @@
 struct tokenizer;
 struct tokenizer_scratch;
 
-/* Opens DIR/tokenizer.json, else DIR/vocab.txt with DIR/tokenizer_config.json. Whatever the file
- * asks for that is not built is refused by name. Errors: IO, BAD_FILE, UNSUPPORTED, NO_MEMORY. */
+/* Opens DIR/tokenizer.json, else DIR/vocab.txt, else a sentencepiece model (spiece.model,
+ * sentencepiece.bpe.model, spm.model, tokenizer.model), else vocab.json with merges.txt; all but
+ * the first with DIR/tokenizer_config.json and its like. Whatever the files ask for that is not
+ * built is refused by name. Errors: IO, BAD_FILE, UNSUPPORTED, NO_MEMORY. */
 enum status tokenizer_open(const char *dir, struct tokenizer **out, struct error *err);
 void tokenizer_close(struct tokenizer *tokenizer);
 

@@ -46,6 +46,10 @@ enum status tokenizer_json_read_optional(struct tokenizer *tokenizer, struct jso
 enum status tokenizer_json_take_pieces(struct tokenizer *tokenizer, struct view json, char **rest,
                                        size_t *rest_bytes, struct error *err);
 
+/* Enters the tokens of an object {"token": id, ...}. Error: BAD_FILE (no whole number, and what
+ * vocabulary_add() refuses), UNSUPPORTED, NO_MEMORY; the message names the token only. */
+enum status tokenizer_json_read_ids(struct tokenizer *tokenizer, struct json_place vocab);
+
 /* The fields of the document. */
 enum status tokenizer_json_read_normalizer(struct tokenizer *tokenizer, struct json_place document);
 enum status tokenizer_json_read_pretokenizer(struct tokenizer *tokenizer,

@@ -6,24 +6,29 @@
 #include "engine/text/tokenizer_json.h"
 #include "engine/text/unigram_json.h"
 
-static enum status read_vocabulary(struct tokenizer *tokenizer, struct json_place place) {
-    json_t *vocab;
-    enum status status = json_field_object(place, "vocab", &vocab);
-    if (status != STATUS_OK)
-        return status;
-    for (void *at = json_object_iter(vocab); at != NULL; at = json_object_iter_next(vocab, at)) {
+enum status tokenizer_json_read_ids(struct tokenizer *tokenizer, struct json_place vocab) {
+    json_t *object = vocab.object;
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         struct view token = {json_object_iter_key(at), json_object_iter_key_len(at)};
         const json_t *id = json_object_iter_value(at);
         if (!json_is_integer(id))
-            return error_set(place.err, STATUS_BAD_FILE, "model.vocab: \"%.*s\" has no integer id",
+            return error_set(vocab.err, STATUS_BAD_FILE, "\"%.*s\" has no integer id",
                              view_shown(token), token.data);
-        status = vocabulary_add(&tokenizer->vocabulary, token, json_integer_value(id), place.err);
-        if (status != STATUS_OK) {
-            error_prefix(place.err, "model.vocab");
+        enum status status =
+            vocabulary_add(&tokenizer->vocabulary, token, json_integer_value(id), vocab.err);
+        if (status != STATUS_OK)
             return status;
-        }
     }
     return STATUS_OK;
+}
+
+static enum status read_vocabulary(struct tokenizer *tokenizer, struct json_place place) {
+    struct json_place vocab = {NULL, "model.vocab", place.err, 0};
+    enum status status = json_field_object(place, "vocab", &vocab.object);
+    if (status != STATUS_OK)
+        return status;
+    status = tokenizer_json_read_ids(tokenizer, vocab);
+    return status == STATUS_OK ? status : error_prefix(place.err, "%s", vocab.name);
 }
 
 static enum status read_wordpiece(struct tokenizer *tokenizer, struct json_place place, int kind) {

@@ -29,10 +29,15 @@ struct tokenizer {
     uint64_t model_max_length;
 };
 
-/* Fill an empty tokenizer. Messages name the field, and the file of tokenizer_read_vocab().
+/* Fill an empty tokenizer. Messages name the field, and the files but for tokenizer_read_json().
  * Errors: as tokenizer_open(). */
 enum status tokenizer_read_json(struct tokenizer *tokenizer, struct view json, struct error *err);
 enum status tokenizer_read_vocab(struct tokenizer *tokenizer, const char *dir, struct error *err);
+enum status tokenizer_read_merges(struct tokenizer *tokenizer, const char *dir, struct error *err);
+
+/* The same from the sentencepiece model DIR/NAME. */
+enum status tokenizer_read_spm(struct tokenizer *tokenizer, const char *dir, const char *name,
+                               struct error *err);
 
 /* Opens the bytes of a tokenizer.json. Errors: BAD_FILE, UNSUPPORTED, NO_MEMORY. */
 enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct error *err);
