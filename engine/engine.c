@@ -40,7 +40,7 @@ static void info_set(struct engine *engine, const struct engine_options *options
     info->name = model_get_name(model);
     info->family = model_get_family(model);
     info->task = model_task_name(model_get_task(model));
-    info->dtype = "f32";
+    info->dtype = nodes_get_dtype(engine->nodes);
     info->revision = model_get_revision(model);
     info->labels = config->labels;
     info->thresholds = config->thresholds;

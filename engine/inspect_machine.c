@@ -15,7 +15,7 @@ static void add_feature(struct inspect_machine *machine, const char *name, bool 
 #endif
 
 void inspect_machine_find(struct inspect_machine *out) {
-    *out = (struct inspect_machine){.auto_dtype = "f32"};
+    *out = (struct inspect_machine){.auto_dtype = gemm_has_dtype(GEMM_BF16) ? "bf16" : "f32"};
     gemm_get_library(out->library, sizeof out->library);
 #if defined(__x86_64__)
     __builtin_cpu_init();

@@ -50,12 +50,26 @@ static void parts_make(struct nodes *nodes) {
     nodes_head_list(nodes);
 }
 
+static enum status dtype_choose(const char *name, enum gemm_dtype *out, struct error *err) {
+    const bool has_bf16 = gemm_has_dtype(GEMM_BF16);
+    *out = GEMM_F32;
+    if (strcmp(name, "bf16") == 0 && !has_bf16)
+        return error_set(err, STATUS_UNSUPPORTED,
+                         "dtype bf16: this CPU does not multiply bf16 in hardware; use f32");
+    if (strcmp(name, "bf16") == 0 || (strcmp(name, "auto") == 0 && has_bf16))
+        *out = GEMM_BF16;
+    else if (strcmp(name, "f32") != 0 && strcmp(name, "auto") != 0)
+        return error_set(err, STATUS_UNSUPPORTED,
+                         "dtype \"%s\" is not supported: use f32, bf16 or auto", name);
+    return STATUS_OK;
+}
+
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
                        struct error *err) {
     *out = NULL;
-    if (strcmp(dtype, "f32") != 0 && strcmp(dtype, "auto") != 0)
-        return error_set(err, STATUS_UNSUPPORTED, "dtype \"%s\" is not supported: use f32 or auto",
-                         dtype);
+    enum gemm_dtype type;
+    if (dtype_choose(dtype, &type, err) != STATUS_OK)
+        return STATUS_UNSUPPORTED;
     const struct model_config *config = model_get_config(model);
     const struct model_weights *weights = model_get_weights(model);
     const struct kernels *kernels = kernels_best();
@@ -64,6 +78,7 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
     if (!nodes)
         return error_set(err, status, "no memory for the model's parts");
     nodes->model = model;
+    nodes->dtype = type;
     nodes->hidden_size = config->hidden_size;
     nodes->intermediate_size = config->intermediate_size;
     nodes->layers = calloc((size_t)config->layers_count + 1, sizeof *nodes->layers);
@@ -74,11 +89,13 @@ enum status nodes_open(const struct model *model, const char *dtype, struct node
         error_set(err, status, "no memory for the model's parts");
         goto done;
     }
-    status = linear_set_open(GEMM_F32, kernels, GEMM_ALL_BLOCKS, &nodes->linears, err);
+    status = linear_set_open(type, kernels, GEMM_ALL_BLOCKS, &nodes->linears, err);
     if (status == STATUS_OK)
         status = embedding_open(kernels, config, weights, &nodes->embedding, err);
     if (status == STATUS_OK)
         status = layers_open(nodes, kernels, config, weights, err);
+    if (status == STATUS_OK) /* the head is a small part of the work, and all of the last digits */
+        linear_set_use(nodes->linears, GEMM_F32);
     if (status == STATUS_OK)
         status = nodes_head_open(nodes, kernels, err);
     if (status == STATUS_OK)
@@ -103,6 +120,10 @@ void nodes_close(struct nodes *nodes) {
     free(nodes->parts);
     free(nodes->layers);
     free(nodes);
+}
+
+const char *nodes_get_dtype(const struct nodes *nodes) {
+    return nodes->dtype == GEMM_BF16 ? "bf16" : "f32";
 }
 
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count) {

@@ -15,6 +15,7 @@ enum { PART_NAME_BYTES = 32, PARTS_AROUND = 3 /* Embedding, two of the head */ }
 /* Immutable once the weights are packed. */
 struct nodes {
     const struct model *model;
+    enum gemm_dtype dtype; /* of the encoder's products */
     struct linear_set *linears;
     struct embedding embedding;
     struct encoder_layer *layers; /* [L] */

@@ -16,10 +16,10 @@ extern void omp_set_num_threads(int count);
 typedef dnnl_memory_desc_t layout;
 #define LAYOUT(l) (l)
 
-static dnnl_status_t layout_init(layout *out, int64_t rows, int64_t columns,
+static dnnl_status_t layout_init(layout *out, int64_t rows, int64_t columns, dnnl_data_type_t type,
                                  dnnl_format_tag_t tag) {
     dnnl_dims_t dims = {rows, columns};
-    return dnnl_memory_desc_create_with_tag(out, 2, dims, dnnl_f32, tag);
+    return dnnl_memory_desc_create_with_tag(out, 2, dims, type, tag);
 }
 
 static dnnl_status_t layout_query(const_dnnl_primitive_desc_t desc, dnnl_query_t what,
@@ -44,10 +44,10 @@ static dnnl_status_t append_sum(dnnl_post_ops_t ops) {
 typedef dnnl_memory_desc_t layout;
 #define LAYOUT(l) (&(l))
 
-static dnnl_status_t layout_init(layout *out, int64_t rows, int64_t columns,
+static dnnl_status_t layout_init(layout *out, int64_t rows, int64_t columns, dnnl_data_type_t type,
                                  dnnl_format_tag_t tag) {
     dnnl_dims_t dims = {rows, columns};
-    return dnnl_memory_desc_init_by_tag(out, 2, dims, dnnl_f32, tag);
+    return dnnl_memory_desc_init_by_tag(out, 2, dims, type, tag);
 }
 
 static dnnl_status_t layout_query(const_dnnl_primitive_desc_t desc, dnnl_query_t what,
@@ -89,9 +89,12 @@ struct block {
 
 struct gemm {
     dnnl_engine_t engine;
+    const struct kernels *kernels;
 };
 
 struct gemm_shape {
+    const struct kernels *kernels;
+    enum gemm_dtype dtype;
     uint32_t inputs, outputs;
     enum gemm_mode mode;
     bool has_layouts;
@@ -101,7 +104,7 @@ struct gemm_shape {
 
 struct gemm_weights {
     const struct gemm_shape *shape;
-    float *packed, *bias; /* in an arena, or the caller's */
+    float *bias; /* it and the packed weights are in an arena, or the caller's */
     dnnl_memory_t packed_memory, bias_memory;
 };
 
@@ -115,6 +118,7 @@ struct gemm_scratch {
     struct block_memory (*memory)[GEMM_BLOCKS]; /* by shape */
     uint32_t shapes_count;
     void *scratchpad; /* of the block that needs most */
+    uint16_t *narrow; /* [GEMM_ROWS_MAX, widest input] of a block in bf16; NULL: none is */
 };
 
 static enum status to_status(dnnl_status_t result, struct error *err) {
@@ -139,14 +143,17 @@ void gemm_get_library(char *out, size_t room) {
     snprintf(out, room, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
 }
 
-enum status gemm_open(enum gemm_dtype dtype, struct gemm **out, struct error *err) {
+bool gemm_has_dtype(enum gemm_dtype dtype) {
+    const unsigned bf16 = dnnl_cpu_isa_avx512_core_bf16, has = dnnl_get_effective_cpu_isa();
+    return dtype == GEMM_F32 || (dtype == GEMM_BF16 && (has & bf16) == bf16);
+}
+
+enum status gemm_open(const struct kernels *kernels, struct gemm **out, struct error *err) {
     *out = NULL;
-    if (dtype != GEMM_F32)
-        return error_set(err, STATUS_INTERNAL, "matrix products of dtype %d are not built",
-                         (int)dtype);
     struct gemm *gemm = calloc(1, sizeof *gemm);
     if (!gemm)
         return to_status(dnnl_out_of_memory, err);
+    gemm->kernels = kernels;
     omp_set_num_threads(1);
     dnnl_status_t result = dnnl_engine_create(&gemm->engine, dnnl_cpu, 0);
     if (result == dnnl_success)
@@ -189,15 +196,17 @@ static dnnl_status_t block_init(struct gemm_shape *shape, dnnl_engine_t engine, 
                                 dnnl_primitive_attr_t attr) {
     struct block *block = &shape->blocks[index];
     const int64_t rows = (int64_t)1 << index, in = shape->inputs, out = shape->outputs;
+    const dnnl_data_type_t type = shape->dtype == GEMM_BF16 ? dnnl_bf16 : dnnl_f32;
     dnnl_primitive_desc_t desc = NULL;
     layout any = {0}, *weights = &shape->weights;
     dnnl_status_t result;
-    TRY(layout_init(&block->x, rows, in, dnnl_ab));
-    TRY(layout_init(&block->y, rows, out, dnnl_ab));
+    TRY(layout_init(&block->x, rows, in, type, dnnl_ab));
+    TRY(layout_init(&block->y, rows, out, dnnl_f32, dnnl_ab));
     if (!shape->has_layouts) {
-        TRY(layout_init(&any, in, out, shape->mode == GEMM_TURNED ? dnnl_ab : dnnl_format_tag_any));
+        TRY(layout_init(&any, in, out, type,
+                        shape->mode == GEMM_TURNED ? dnnl_ab : dnnl_format_tag_any));
         weights = &any;
-        TRY(layout_init(&shape->bias, 1, out, dnnl_ab));
+        TRY(layout_init(&shape->bias, 1, out, dnnl_f32, dnnl_ab));
     }
     TRY(matmul_desc(&desc, engine, &block->x, weights, &shape->bias, &block->y, attr));
     TRY(dnnl_primitive_create(&block->primitive, desc));
@@ -215,15 +224,17 @@ done:
     return result;
 }
 
-enum status gemm_shape_open(const struct gemm *gemm, uint32_t inputs, uint32_t outputs,
-                            enum gemm_mode mode, uint32_t blocks, struct gemm_shape **out,
-                            struct error *err) {
+enum status gemm_shape_open(const struct gemm *gemm, enum gemm_dtype dtype, uint32_t inputs,
+                            uint32_t outputs, enum gemm_mode mode, uint32_t blocks,
+                            struct gemm_shape **out, struct error *err) {
     *out = NULL;
     struct gemm_shape *shape = calloc(1, sizeof *shape);
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t result = dnnl_out_of_memory;
     if (!shape)
         return to_status(result, err);
+    shape->kernels = gemm->kernels;
+    shape->dtype = dtype;
     shape->inputs = inputs;
     shape->outputs = outputs;
     shape->mode = mode;
@@ -276,20 +287,17 @@ uint64_t gemm_shape_get_bytes(const struct gemm_shape *shape) {
     return dnnl_memory_desc_get_size(LAYOUT(shape->weights)) + shape->outputs * sizeof(float);
 }
 
-enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *shape,
-                              float *turned, float *bias, struct gemm_weights **out,
-                              struct error *err) {
+static enum status weights_make(const struct gemm *gemm, const struct gemm_shape *shape,
+                                void *packed, float *bias, struct gemm_weights **out,
+                                struct error *err) {
     *out = NULL;
     struct gemm_weights *weights = calloc(1, sizeof *weights);
     dnnl_status_t result = dnnl_out_of_memory;
     if (!weights)
         return to_status(result, err);
-    *weights = (struct gemm_weights){
-        .shape = shape,
-        .packed = turned,
-        .bias = bias,
-    };
-    TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine, turned));
+    weights->shape = shape;
+    weights->bias = bias;
+    TRY(dnnl_memory_create(&weights->packed_memory, LAYOUT(shape->weights), gemm->engine, packed));
     TRY(dnnl_memory_create(&weights->bias_memory, LAYOUT(shape->bias), gemm->engine, bias));
 done:
     if (result == dnnl_success)
@@ -299,15 +307,21 @@ done:
     return to_status(result, err);
 }
 
+enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *shape,
+                              float *turned, float *bias, struct gemm_weights **out,
+                              struct error *err) {
+    return weights_make(gemm, shape, turned, bias, out, err);
+}
+
 enum status gemm_weights_open(const struct gemm *gemm, const struct gemm_shape *shape,
                               struct weights_arena *arena, struct gemm_weights **out,
                               struct error *err) {
-    float *packed = weights_arena_alloc(arena, dnnl_memory_desc_get_size(LAYOUT(shape->weights)));
+    void *packed = weights_arena_alloc(arena, dnnl_memory_desc_get_size(LAYOUT(shape->weights)));
     float *bias = weights_arena_alloc(arena, shape->outputs * sizeof *bias);
     *out = NULL;
     if (!packed || !bias)
         return to_status(dnnl_out_of_memory, err);
-    return gemm_weights_wrap(gemm, shape, packed, bias, out, err);
+    return weights_make(gemm, shape, packed, bias, out, err);
 }
 
 void gemm_weights_close(struct gemm_weights *weights) {
@@ -329,7 +343,7 @@ enum status gemm_weights_pack(const struct gemm *gemm, struct gemm_weights *weig
     dnnl_memory_t memory = NULL;
     dnnl_stream_t stream = NULL;
     dnnl_status_t result;
-    TRY(layout_init(&source, shape->inputs, shape->outputs, dnnl_ba));
+    TRY(layout_init(&source, shape->inputs, shape->outputs, dnnl_f32, dnnl_ba));
     TRY(dnnl_memory_create(&memory, LAYOUT(source), gemm->engine, handle_of(wide)));
     TRY(dnnl_reorder_primitive_desc_create(&desc, LAYOUT(source), gemm->engine,
                                            LAYOUT(shape->weights), gemm->engine, NULL));
@@ -383,8 +397,10 @@ enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_shape *const 
     dnnl_status_t result = dnnl_out_of_memory;
     if (!scratch)
         return to_status(result, err);
-    size_t bytes_max = 0;
+    size_t bytes_max = 0, narrow_max = 0;
     for (uint32_t s = 0; s < count; s++) {
+        if (shapes[s]->dtype == GEMM_BF16 && shapes[s]->inputs > narrow_max)
+            narrow_max = shapes[s]->inputs;
         for (int i = 0; i < GEMM_BLOCKS; i++) {
             const struct block *block = &shapes[s]->blocks[i];
             size_t bytes =
@@ -395,7 +411,9 @@ enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_shape *const 
     scratch->shapes_count = count;
     scratch->memory = calloc((size_t)count + 1, sizeof *scratch->memory);
     scratch->scratchpad = aligned_bytes(bytes_max);
-    if (!scratch->memory || !scratch->scratchpad)
+    if (narrow_max > 0)
+        scratch->narrow = aligned_bytes(GEMM_ROWS_MAX * narrow_max * sizeof *scratch->narrow);
+    if (!scratch->memory || !scratch->scratchpad || (narrow_max > 0 && !scratch->narrow))
         goto done;
     TRY(dnnl_stream_create(&scratch->stream, gemm->engine, dnnl_stream_default_flags));
     for (uint32_t s = 0; s < count; s++) {
@@ -422,6 +440,7 @@ void gemm_scratch_close(struct gemm_scratch *scratch) {
     }
     if (scratch->stream)
         dnnl_stream_destroy(scratch->stream);
+    free(scratch->narrow);
     free(scratch->scratchpad);
     free(scratch->memory);
     free(scratch);
@@ -430,8 +449,14 @@ void gemm_scratch_close(struct gemm_scratch *scratch) {
 bool gemm_run(const struct gemm_weights *weights, struct gemm_scratch *scratch,
               uint32_t shape_index, uint32_t block, const float *x, float *y) {
     const struct block_memory *memory = &scratch->memory[shape_index][block];
+    const struct gemm_shape *shape = weights->shape;
+    void *input = handle_of(x);
     dnnl_status_t result;
-    TRY(dnnl_memory_set_data_handle(memory->x, handle_of(x)));
+    if (shape->dtype == GEMM_BF16) {
+        shape->kernels->narrow(x, (size_t)shape->inputs << block, scratch->narrow);
+        input = scratch->narrow;
+    }
+    TRY(dnnl_memory_set_data_handle(memory->x, input));
     TRY(dnnl_memory_set_data_handle(memory->y, y));
     dnnl_exec_arg_t args[] = {
         {DNNL_ARG_SRC, memory->x},
@@ -440,7 +465,7 @@ bool gemm_run(const struct gemm_weights *weights, struct gemm_scratch *scratch,
         {DNNL_ARG_BIAS, weights->bias_memory},
         {DNNL_ARG_SCRATCHPAD, memory->scratchpad},
     };
-    TRY(dnnl_primitive_execute(weights->shape->blocks[block].primitive, scratch->stream,
+    TRY(dnnl_primitive_execute(shape->blocks[block].primitive, scratch->stream,
                                sizeof args / sizeof *args, args));
     TRY(dnnl_stream_wait(scratch->stream));
 done:

@@ -15,9 +15,15 @@
 #include <stdint.h>
 
 #include "engine/base/status.h"
+#include "engine/compute/kernels.h"
 #include "engine/compute/weights_arena.h"
 
-enum gemm_dtype { GEMM_F32 };
+/* Of inputs and weights; sums, biases and results are fp32 in both. BF16 inputs are rounded from
+ * fp32 block by block. */
+enum gemm_dtype { GEMM_F32, GEMM_BF16 };
+
+/* Whether the CPU multiplies numbers of that type in hardware and oneDNN may use it. */
+bool gemm_has_dtype(enum gemm_dtype dtype);
 
 /* ADD: y += x * W^T + b, for residual sums. TURNED: as STORE, but the weights are W^T [in, out],
  * row-major, not packed: for a right-hand side that changes from call to call. */
@@ -34,8 +40,8 @@ struct gemm_shape;
 struct gemm_weights;
 struct gemm_scratch;
 
-/* Error: INTERNAL, NO_MEMORY. */
-enum status gemm_open(enum gemm_dtype dtype, struct gemm **out, struct error *err);
+/* The kernels must outlive it. Error: INTERNAL, NO_MEMORY. */
+enum status gemm_open(const struct kernels *kernels, struct gemm **out, struct error *err);
 
 /* Name and version of the library behind it, NUL-terminated. */
 void gemm_get_library(char *out, size_t room);
@@ -43,9 +49,9 @@ void gemm_close(struct gemm *gemm);
 
 /* Bit i of `blocks` asks for the block of 2^i rows; the largest is always made, since it chooses
  * the layout of the weights. Errors: INTERNAL, NO_MEMORY. */
-enum status gemm_shape_open(const struct gemm *gemm, uint32_t inputs, uint32_t outputs,
-                            enum gemm_mode mode, uint32_t blocks, struct gemm_shape **out,
-                            struct error *err);
+enum status gemm_shape_open(const struct gemm *gemm, enum gemm_dtype dtype, uint32_t inputs,
+                            uint32_t outputs, enum gemm_mode mode, uint32_t blocks,
+                            struct gemm_shape **out, struct error *err);
 void gemm_shape_close(struct gemm_shape *shape);
 
 /* Blocks that were made, and of them those for which oneDNN has more than its reference code. */

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/model/model.h"
 
@@ -36,6 +37,9 @@ struct kernels {
 
     /* out[i] = source[i] for `count` numbers of type F32, F16 or BF16 at any alignment. */
     void (*widen)(enum tensor_type type, const unsigned char *source, size_t count, float *out);
+
+    /* out[i] = x[i] as bf16, rounded to nearest even; NaN stays NaN. */
+    void (*narrow)(const float *x, size_t count, uint16_t *out);
 
     /* x[i] += y[i] */
     void (*add)(float *x, const float *y, size_t count);

@@ -23,6 +23,7 @@
 
 typedef __m256 vec;
 typedef uint32_t vec_bits __attribute__((vector_size(32)));
+typedef uint16_t vec_half __attribute__((vector_size(16)));
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 

@@ -22,6 +22,7 @@
 
 typedef __m512 vec;
 typedef uint32_t vec_bits __attribute__((vector_size(64)));
+typedef uint16_t vec_half __attribute__((vector_size(32)));
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 

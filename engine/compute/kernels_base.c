@@ -13,6 +13,7 @@
 
 typedef float vec __attribute__((vector_size(16)));
 typedef uint32_t vec_bits __attribute__((vector_size(16)));
+typedef uint16_t vec_half __attribute__((vector_size(8)));
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 

@@ -12,6 +12,7 @@
 enum { TRIAL_ROWS_MIN = 16, TRIAL_OUTPUTS_MIN = 8192 };
 
 struct shape {
+    enum gemm_dtype dtype;
     uint32_t inputs, outputs;
     enum gemm_mode mode;
     uint32_t blocks; /* in use: those that passed the self-test */
@@ -23,7 +24,8 @@ struct linear_set {
     struct linear *linears;                             /* all that are open */
     struct weights_arena memories[LINEAR_MEMORIES_MAX]; /* packed weights, one arena a node */
     uint32_t memories_count;
-    uint32_t blocks; /* allowed */
+    enum gemm_dtype dtype; /* of what is opened next */
+    uint32_t blocks;       /* allowed */
     uint32_t shapes_count;
     struct shape shapes[LINEAR_SHAPES_MAX];
     struct gemm_shape *gemm_shapes[LINEAR_SHAPES_MAX];
@@ -66,12 +68,17 @@ enum status linear_set_open(enum gemm_dtype dtype, const struct kernels *kernels
         return no_memory(err);
     set->kernels = kernels;
     set->blocks = blocks;
-    enum status status = gemm_open(dtype, &set->gemm, err);
+    set->dtype = dtype;
+    enum status status = gemm_open(kernels, &set->gemm, err);
     if (status == STATUS_OK)
         *out = set;
     else
         free(set);
     return status;
+}
+
+void linear_set_use(struct linear_set *set, enum gemm_dtype dtype) {
+    set->dtype = dtype;
 }
 
 void linear_set_close(struct linear_set *set) {
@@ -222,8 +229,8 @@ static enum status shape_find(struct linear_set *set, struct shape want, uint32_
                               struct error *err) {
     for (uint32_t i = 0; i < set->shapes_count; i++) {
         const struct shape *have = &set->shapes[i];
-        if (have->inputs == want.inputs && have->outputs == want.outputs &&
-            have->mode == want.mode) {
+        if (have->dtype == want.dtype && have->inputs == want.inputs &&
+            have->outputs == want.outputs && have->mode == want.mode) {
             *index = i;
             return STATUS_OK;
         }
@@ -235,8 +242,8 @@ static enum status shape_find(struct linear_set *set, struct shape want, uint32_
     float *wide = floats_alloc(want.outputs, want.inputs);
     if (!wide)
         return no_memory(err);
-    enum status status = gemm_shape_open(set->gemm, want.inputs, want.outputs, want.mode,
-                                         set->blocks, &set->gemm_shapes[i], err);
+    enum status status = gemm_shape_open(set->gemm, want.dtype, want.inputs, want.outputs,
+                                         want.mode, set->blocks, &set->gemm_shapes[i], err);
     if (status == STATUS_OK) {
         set->shapes[i] = want;
         set->shapes_count++;
@@ -265,7 +272,11 @@ enum status linear_open(struct linear_set *set, const struct linear_weights *con
                         uint32_t count, enum gemm_mode mode, struct linear **out,
                         struct error *err) {
     *out = NULL;
-    struct shape shape = {.inputs = (uint32_t)weights[0]->weight.shape[1], .mode = mode};
+    struct shape shape = {
+        .dtype = set->dtype,
+        .inputs = (uint32_t)weights[0]->weight.shape[1],
+        .mode = mode,
+    };
     struct linear *linear = calloc(1, sizeof *linear);
     if (!linear)
         return no_memory(err);

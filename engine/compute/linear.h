@@ -30,6 +30,9 @@ struct linear;         /* immutable once it is packed */
 enum status linear_set_open(enum gemm_dtype dtype, const struct kernels *kernels, uint32_t blocks,
                             struct linear_set **out, struct error *err);
 
+/* The type of the linears that are opened from here on. */
+void linear_set_use(struct linear_set *set, enum gemm_dtype dtype);
+
 /* All linears and scratches of it must be closed before. NULL is allowed. */
 void linear_set_close(struct linear_set *set);
 

@@ -284,9 +284,10 @@ enum status mask_decoder_open(const struct kernels *kernels, const struct linear
         .width = (uint32_t)weights->weight.shape[1],
     };
     decoder->bias = calloc(decoder->vocabulary, sizeof *decoder->bias);
-    enum status status = decoder->bias ? gemm_open(GEMM_F32, &decoder->gemm, err) : no_memory(err);
+    enum status status =
+        decoder->bias ? gemm_open(decoder->kernels, &decoder->gemm, err) : no_memory(err);
     if (status == STATUS_OK)
-        status = gemm_shape_open(decoder->gemm, decoder->width, COLUMNS, GEMM_TURNED,
+        status = gemm_shape_open(decoder->gemm, GEMM_F32, decoder->width, COLUMNS, GEMM_TURNED,
                                  1u << PIECE_BLOCK, &decoder->shape, err);
     if (status == STATUS_OK)
         status = columns_choose(decoder, err);

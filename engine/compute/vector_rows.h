@@ -39,6 +39,26 @@ static void widen(enum tensor_type type, const unsigned char *source, size_t cou
         widen_type(TENSOR_F32, source, count, out);
 }
 
+/* Adds half of what is cut off, less one bit where the rest is even; NaN would run over into
+ * infinity, so it only gets its quiet bit. */
+VEC_INLINE vec_half narrow_vec(vec v) {
+    vec_bits bits = (vec_bits)v, nan = (vec_bits)((bits & 0x7FFFFFFFu) > 0x7F800000u);
+    vec_bits rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
+    return __builtin_convertvector(((rounded & ~nan) | ((bits | 0x400000u) & nan)) >> 16, vec_half);
+}
+
+static void narrow(const float *x, size_t count, uint16_t *out) {
+    size_t i = 0;
+    for (; i + VEC_LANES <= count; i += VEC_LANES) {
+        vec_half half = narrow_vec(vec_load(x + i));
+        memcpy(out + i, &half, sizeof half);
+    }
+    if (i < count) {
+        vec_half half = narrow_vec(vec_load_part(x + i, count - i));
+        memcpy(out + i, &half, (count - i) * sizeof *out);
+    }
+}
+
 static void add(float *x, const float *y, size_t count) {
     size_t i = 0;
     for (; i + VEC_LANES <= count; i += VEC_LANES)

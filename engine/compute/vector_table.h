@@ -9,6 +9,7 @@
 static const struct kernels table = {
     .name = KERNELS_NAME,
     .widen = widen,
+    .narrow = narrow,
     .add = add,
     .activate = activate,
     .norm = norm,

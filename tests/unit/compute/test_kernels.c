@@ -226,6 +226,45 @@ static void widening_is_exact(void **state) {
     }
 }
 
+/* Of the two neighbours in bf16 the nearer one, of two equally near the even one; compared in
+ * double, which holds all of them. Ordinary numbers, subnormal ones, the end of the range. */
+static void narrowing_rounds_to_nearest_even(void **state) {
+    (void)state;
+    enum { COUNT = 4099 };
+    static float x[COUNT];
+    static uint16_t out[COUNT + 1];
+    uint32_t seed = 1;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        uint32_t bits = seed;
+        if (i % 4 == 0)
+            bits = (seed & 0xFFFF0000u) | 0x8000u; /* halfway */
+        if (i % 97 == 0)
+            bits = 0x7F7F8000u + (i & 1); /* on the border to infinity */
+        memcpy(&x[i], &bits, sizeof bits);
+    }
+    x[COUNT - 1] = NAN;
+    x[COUNT - 2] = INFINITY;
+    for (size_t v = 0; v < versions_count; v++) {
+        out[COUNT] = 0xABCD;
+        versions[v]->narrow(x, COUNT, out);
+        assert_int_equal(out[COUNT], 0xABCD);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            uint32_t bits, below, above;
+            memcpy(&bits, &x[i], sizeof bits);
+            if (isnan(x[i])) {
+                assert_true((out[i] & 0x7FFF) > 0x7F80);
+                continue;
+            }
+            below = bits & 0xFFFF0000u; /* towards zero */
+            above = below + 0x10000u;
+            const uint32_t rest = bits & 0xFFFFu;
+            const bool up = rest > 0x8000u || (rest == 0x8000u && (below >> 16 & 1));
+            assert_int_equal(out[i], (up ? above : below) >> 16);
+        }
+    }
+}
+
 static void the_best_version_is_one_that_runs(void **state) {
     (void)state;
     assert_ptr_equal(kernels_best(), versions[versions_count - 1]);
@@ -241,6 +280,7 @@ int main(void) {
         cmocka_unit_test(norm_is_exact_at_odd_widths_and_large_offsets),
         cmocka_unit_test(a_constant_row_becomes_beta),
         cmocka_unit_test(widening_is_exact),
+        cmocka_unit_test(narrowing_rounds_to_nearest_even),
         cmocka_unit_test(the_best_version_is_one_that_runs),
     };
     return cmocka_run_group_tests(tests, find_versions, NULL);

@@ -37,6 +37,9 @@ static struct tensor tensor_of(const float *data, size_t rows, size_t columns) {
     };
 }
 
+/* Of the linears that fixture_make() opens. */
+static enum gemm_dtype dtype = GEMM_F32;
+
 /* The weights are cut in `joined` pieces of equal height, as query, key and value are. */
 static struct fixture fixture_make(size_t in, size_t out, uint32_t joined, enum gemm_mode mode,
                                    uint32_t blocks) {
@@ -52,7 +55,7 @@ static struct fixture fixture_make(size_t in, size_t out, uint32_t joined, enum 
         weights[i].bias = tensor_of(f.bias + i * height, height, 1);
         pointers[i] = &weights[i];
     }
-    assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), blocks, &f.set, &err), STATUS_OK);
+    assert_int_equal(linear_set_open(dtype, kernels_best(), blocks, &f.set, &err), STATUS_OK);
     assert_int_equal(linear_open(f.set, pointers, joined, mode, &f.linear, &err), STATUS_OK);
     assert_int_equal(linear_pack(f.linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
     assert_int_equal(linear_scratch_open(f.set, MEMORY_NODE_ANY, &f.scratch, &err), STATUS_OK);
@@ -212,6 +215,68 @@ static void no_small_shape_fools_the_self_test(void **state) {
     }
 }
 
+/* Numbers that bf16 holds exactly, so that products and their sums are exact in fp32 too. */
+static void coarsen(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = roundf(x[i] * 8) / 8;
+}
+
+static void bf16_products_of_numbers_that_bf16_holds_are_exact(void **state) {
+    (void)state;
+    static const size_t sizes[][2] = {{1, 1}, {3, 5}, {17, 28}, {33, 7}, {384, 96}};
+    if (!gemm_has_dtype(GEMM_BF16))
+        skip();
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        enum { ROWS = 71 };
+        const size_t in = sizes[s][0], out = sizes[s][1];
+        struct linear_set *set;
+        struct linear *linear;
+        struct linear_scratch *scratch;
+        float *x = random_floats(ROWS * in), *y = floats(ROWS * out), *w = random_floats(out * in);
+        coarsen(x, ROWS * in);
+        coarsen(w, out * in);
+        struct linear_weights weights = {.weight = tensor_of(w, out, in)};
+        const struct linear_weights *pointer = &weights;
+        assert_int_equal(linear_set_open(GEMM_BF16, kernels_best(), GEMM_ALL_BLOCKS, &set, NULL),
+                         STATUS_OK);
+        assert_int_equal(linear_open(set, &pointer, 1, GEMM_STORE, &linear, NULL), STATUS_OK);
+        if (in == 384)
+            assert_true(linear_get_bytes(linear) < out * in * sizeof(float) * 3 / 4);
+        assert_int_equal(linear_pack(linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
+        assert_int_equal(linear_scratch_open(set, MEMORY_NODE_ANY, &scratch, NULL), STATUS_OK);
+        linear_run(linear, scratch, x, ROWS, y);
+        for (size_t r = 0; r < ROWS; r++) {
+            for (size_t o = 0; o < out; o++) {
+                double sum = 0;
+                for (size_t i = 0; i < in; i++)
+                    sum += (double)x[r * in + i] * (double)w[o * in + i];
+                assert_true((double)y[r * out + o] == sum);
+            }
+        }
+        linear_scratch_close(scratch);
+        linear_close(linear);
+        linear_set_close(set);
+        free(w);
+        free(y);
+        free(x);
+    }
+}
+
+static void a_row_has_the_same_bits_at_any_place_in_bf16_too(void **state) {
+    (void)state;
+    if (!gemm_has_dtype(GEMM_BF16))
+        skip();
+    dtype = GEMM_BF16;
+    assert_same_bits_everywhere(48, 144, GEMM_STORE);
+    assert_same_bits_everywhere(192, 48, GEMM_ADD);
+    assert_same_bits_everywhere(384, 1152, GEMM_STORE);
+    for (size_t i = 1; i < 60; i += 7) {
+        assert_place_and_count_do_not_matter(i, i * 7 % 61 + 1, GEMM_STORE);
+        assert_place_and_count_do_not_matter(i * 5 % 53 + 1, i * 3, GEMM_ADD);
+    }
+    dtype = GEMM_F32;
+}
+
 /* oneDNN takes other paths on CPUs that have less: this program again, in a process where it is
  * told so. */
 static void all_this_holds_on_lesser_cpus(void **state) {
@@ -348,6 +413,8 @@ int main(void) {
         cmocka_unit_test(an_absent_bias_is_zero_and_types_are_widened),
         cmocka_unit_test(a_row_has_the_same_bits_at_any_place_in_any_count),
         cmocka_unit_test(no_small_shape_fools_the_self_test),
+        cmocka_unit_test(bf16_products_of_numbers_that_bf16_holds_are_exact),
+        cmocka_unit_test(a_row_has_the_same_bits_at_any_place_in_bf16_too),
         cmocka_unit_test(all_this_holds_on_lesser_cpus),
         cmocka_unit_test(fewer_blocks_give_the_same_bits_and_write_no_more),
         cmocka_unit_test(weights_that_are_not_finite_are_packed_and_seen),
