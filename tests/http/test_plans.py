@@ -73,17 +73,22 @@ class RandomPlansTest(unittest.TestCase):
         self.assertEqual((status, errors), (0, ""), plan)
         return output
 
-    def check(self, command, model, layers, lines, seed):
+    def check(self, command, model, layers, lines, seed, plans=PLANS, more=()):
         rng = random.Random(seed)
-        expected = self.answers(command, model, lines, SEQUENTIAL)
+        expected = self.answers(command, model, lines, SEQUENTIAL + more)
         self.assertEqual(expected.count(b"\n"), lines.count(b"\n"))
-        for _ in range(PLANS):
-            plan = random_plan(rng, layers)
+        for _ in range(plans):
+            plan = random_plan(rng, layers) + list(more)
             self.assertEqual(self.answers(command, model, lines, plan), expected, plan)
 
     def test_classify_with_the_demo_model(self):
         words = ["love", "hate", "why", "thanks", "sorry", "great", "day", "the", "a", "of", "!"]
         self.check("classify", harness.DEMO, 6, texts(words, 400, harness.scaled(40, 10)), 1)
+
+    def test_classify_in_the_dtype_that_the_cpu_is_best_at(self):
+        words = ["love", "hate", "why", "thanks", "sorry", "great", "day", "the", "a", "of", "!"]
+        self.check("classify", harness.DEMO, 6, texts(words, 400, 10), 3, min(PLANS, 6),
+                   ("--dtype", "auto"))
 
     def test_classify_with_a_tiny_model(self):
         layers = tiny.config()["num_hidden_layers"]
