@@ -13,6 +13,8 @@
 #define WORD_SET     WORD_CLASSES "\u00b2\u00b3\u00b9\u00bc\u00bd\u00be"
 
 enum { EXPRESSION_BYTES_MAX = 65536 };
+#define NO_CODE UINT32_MAX
+
 enum { GROWTH_MAX = 160 }; /* bytes that one byte of an expression may become, \b the most */
 
 struct translation {
@@ -21,6 +23,7 @@ struct translation {
     char *out;
     size_t written;
     bool in_class, caseless;
+    uint32_t code; /* of the last item of a class, or NO_CODE where that is a set */
     struct error *err;
 };
 
@@ -191,6 +194,20 @@ static enum status translate_property(struct translation *t, size_t start, bool 
     return STATUS_OK;
 }
 
+/* Whether PCRE2 sees in a range what the text has there: no code point and its stand-in are parted
+ * by an end of the range. */
+static bool is_range_known(uint32_t first, uint32_t last) {
+    for (uint32_t i = 0; i < regex_stand_ins_count; i++) {
+        const struct regex_stand_in *row = &regex_stand_ins[i];
+        bool shown = row->stand_in >= first && row->stand_in <= last;
+        bool all = row->first >= first && row->last <= last;
+        bool none = row->last < first || row->first > last;
+        if (shown ? !all : !none)
+            return false;
+    }
+    return true;
+}
+
 static void put_code(struct translation *t, uint32_t code) {
     static const char DIGITS[] = "0123456789abcdef";
     put(t, "\\x{");
@@ -212,9 +229,10 @@ static enum status translate_code(struct translation *t, size_t start, char lett
     bool whole = braces ? digits > 0 && accept(t, "}") : digits == wanted;
     bool byte = letter == 'x' && !braces && code >= 0x80;
     if (!whole || byte || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF) ||
-        regex_syntax_stand_in(code) != code)
+        !is_range_known(code, code))
         return refuse(t, start, "the escape");
     put_code(t, code);
+    t->code = code;
     return STATUS_OK;
 }
 
@@ -268,6 +286,7 @@ static enum status translate_escape(struct translation *t, size_t start) {
     if (!backreference && !sign)
         return refuse(t, start, "the escape");
     put_view(t, start, t->at);
+    t->code = (unsigned char)c;
     return STATUS_OK;
 }
 
@@ -286,11 +305,12 @@ static enum status translate_literal(struct translation *t) {
     unsigned char lead = (unsigned char)t->in.data[t->at];
     uint32_t code = utf8_decode(t->in.data + start);
     t->at += utf8_length(lead);
-    if (regex_syntax_stand_in(code) != code)
+    if (!is_range_known(code, code))
         return refuse(t, start, "the character");
     if (t->caseless && (lead >= 0x80 || (!t->in_class && folds_to_one((char)lead, peek(t)))))
         return refuse(t, start, "without regard to case, the character");
     put_view(t, start, t->at);
+    t->code = code;
     return STATUS_OK;
 }
 
@@ -314,6 +334,34 @@ static enum status translate_posix(struct translation *t, size_t start) {
     return refuse(t, start, "the class");
 }
 
+/* One item of a class: a code point or a set. */
+static enum status translate_item(struct translation *t, size_t class_start) {
+    size_t start = t->at;
+    t->code = NO_CODE;
+    if (accept(t, "[:"))
+        return translate_posix(t, start);
+    if (accept(t, "[") || accept(t, "&&"))
+        return refuse(t, class_start, "a class in a class, or an intersection,");
+    return accept(t, "\\") ? translate_escape(t, start) : translate_literal(t);
+}
+
+/* The items up to the bracket, and the ranges that they make. */
+static enum status translate_items(struct translation *t, size_t class_start) {
+    uint32_t first = NO_CODE;
+    bool dashed = false;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && !ended(t) && peek(t) != ']') {
+        bool dash = peek(t) == '-' && first != NO_CODE && !dashed;
+        status = translate_item(t, class_start);
+        if (status == STATUS_OK && dashed && t->code != NO_CODE && !is_range_known(first, t->code))
+            status = refuse(t, class_start, "a range that ends among newer characters in");
+        if (!dash)
+            first = dashed ? NO_CODE : t->code;
+        dashed = dash;
+    }
+    return status;
+}
+
 static enum status translate_class(struct translation *t) {
     size_t start = t->at++;
     put(t, "[");
@@ -322,18 +370,7 @@ static enum status translate_class(struct translation *t) {
     if (peek(t) == ']')
         return refuse(t, start, "the class");
     t->in_class = true;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && !ended(t) && peek(t) != ']') {
-        size_t at = t->at;
-        if (accept(t, "[:"))
-            status = translate_posix(t, at);
-        else if (accept(t, "[") || accept(t, "&&"))
-            status = refuse(t, start, "a class in a class, or an intersection,");
-        else if (accept(t, "\\"))
-            status = translate_escape(t, at);
-        else
-            status = translate_literal(t);
-    }
+    enum status status = translate_items(t, start);
     t->in_class = false;
     if (status == STATUS_OK && !accept(t, "]"))
         status = refuse(t, start, "the class");
@@ -455,5 +492,18 @@ enum status regex_syntax_translate(struct view expression, char **pattern, size_
 }
 
 uint32_t regex_syntax_stand_in(uint32_t code) {
-    return code == 0x180E ? 0x200B : code;
+    if ((regex_stand_in_blocks[code >> 11] >> (code >> 8 & 7) & 1) == 0)
+        return code;
+    uint32_t low = 0, high = regex_stand_ins_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct regex_stand_in *row = &regex_stand_ins[middle];
+        if (code >= row->first && code <= row->last)
+            return row->stand_in;
+        if (code < row->first)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return code;
 }

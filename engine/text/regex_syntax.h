@@ -20,6 +20,14 @@
 enum status regex_syntax_translate(struct view expression, char **pattern, size_t *bytes,
                                    struct error *err);
 
+/* Generated (regex_tables.c): code points [first, last] and what stands for each, in order. */
+struct regex_stand_in {
+    uint32_t first, last, stand_in;
+};
+extern const struct regex_stand_in regex_stand_ins[];
+extern const uint32_t regex_stand_ins_count;
+extern const uint8_t regex_stand_in_blocks[];
+
 /* The code point that PCRE2 is shown instead: one of the same classes that its older tables know.
  */
 uint32_t regex_syntax_stand_in(uint32_t code);
