@@ -21,11 +21,13 @@ OUT = os.path.join(ROOT, "engine", "text", "regex_tables.c")
 CODES = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 CATEGORIES = ("Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co "
               "Cn").split()
-SCRIPTS = """Arabic Armenian Balinese Bamum Bengali Bopomofo Braille Brahmi Buginese Canadian_Aboriginal
-Chakma Cherokee Common Coptic Cyrillic Devanagari Duployan Egyptian_Hieroglyphs Ethiopic Georgian
-Grantha Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana Inherited Kaithi Kannada Katakana
+SCRIPTS = """
+Arabic Armenian Balinese Bamum Bengali Bopomofo Braille Brahmi Buginese Canadian_Aboriginal Chakma
+Cherokee Common Coptic Cyrillic Devanagari Duployan Egyptian_Hieroglyphs Ethiopic Georgian Grantha
+Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana Inherited Kaithi Kannada Katakana
 Khitan_Small_Script Khmer Khojki Lao Latin Lisu Malayalam Mongolian Myanmar Newa Nko Nushu Oriya
-Sharada Sinhala Sogdian Syriac Takri Tamil Tangut Telugu Thai Tibetan Tirhuta Vai Vithkuqi Yi"""
+Sharada Sinhala Sogdian Syriac Takri Tamil Tangut Telugu Thai Tibetan Tirhuta Vai Vithkuqi Yi
+"""
 SEPARATED = 0x180E  # white space for PCRE2 alone, whatever its category
 
 
