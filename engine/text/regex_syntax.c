@@ -229,7 +229,7 @@ static enum status translate_code(struct translation *t, size_t start, char lett
     bool whole = braces ? digits > 0 && accept(t, "}") : digits == wanted;
     bool byte = letter == 'x' && !braces && code >= 0x80;
     if (!whole || byte || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF) ||
-        !is_range_known(code, code))
+        (!t->in_class && !is_range_known(code, code)))
         return refuse(t, start, "the escape");
     put_code(t, code);
     t->code = code;
@@ -305,7 +305,7 @@ static enum status translate_literal(struct translation *t) {
     unsigned char lead = (unsigned char)t->in.data[t->at];
     uint32_t code = utf8_decode(t->in.data + start);
     t->at += utf8_length(lead);
-    if (!is_range_known(code, code))
+    if (!t->in_class && !is_range_known(code, code))
         return refuse(t, start, "the character");
     if (t->caseless && (lead >= 0x80 || (!t->in_class && folds_to_one((char)lead, peek(t)))))
         return refuse(t, start, "without regard to case, the character");
@@ -353,7 +353,9 @@ static enum status translate_items(struct translation *t, size_t class_start) {
     while (status == STATUS_OK && !ended(t) && peek(t) != ']') {
         bool dash = peek(t) == '-' && first != NO_CODE && !dashed;
         status = translate_item(t, class_start);
-        if (status == STATUS_OK && dashed && t->code != NO_CODE && !is_range_known(first, t->code))
+        bool starts_range = peek(t) == '-' && !dash && !dashed;
+        if (status == STATUS_OK && t->code != NO_CODE && !starts_range &&
+            !is_range_known(dashed ? first : t->code, t->code))
             status = refuse(t, class_start, "a range that ends among newer characters in");
         if (!dash)
             first = dashed ? NO_CODE : t->code;
