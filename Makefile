@@ -170,6 +170,7 @@ build/parity/rows/pool.json: $(PARITY_PYTHON).parity $(PARITY_MAKERS)
 parity: deps-test build/parity/rows/pool.json ## compare every tokenizer with the pinned library
 	@$(MAKE) --no-print-directory $(PARITY_DRIVER)
 	PARITY_DRIVER=$(PARITY_DRIVER) python3 tests/parity/compare.py build/parity/rows $(ARGS)
+	PARITY_DRIVER=$(PARITY_DRIVER) python3 tests/parity/bench.py --linear --rows build/parity/rows
 
 parity-fixtures: $(PARITY_PYTHON).parity ## make the committed sample of the comparison anew
 	$(PARITY_PYTHON) tests/parity/generate.py --out tests/parity/fixtures --sample

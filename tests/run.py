@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the project's tests and ends with one line of totals: run.py --out build/MODE [--only GROUP]
 
-Groups: unit (cmocka programs, golden models among them), fuzz (corpus replay), tidy and http
-(unittest files). Every program is bounded in time. Exit status 1 when anything failed, when a
-program broke off, or when nothing ran."""
+Groups: unit (cmocka programs, golden models among them), fuzz (corpus replay), tidy, parity (what
+the pinned tokenizer library gave) and http (unittest files). Every program is bounded in time.
+Exit status 1 when anything failed, when a program broke off, or when nothing ran."""
 import argparse
 import concurrent.futures
 import os
@@ -14,7 +14,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT_S = {"unit": 600, "fuzz": 300, "tidy": 120, "http": 900}
+TIMEOUT_S = {"unit": 600, "fuzz": 300, "tidy": 120, "parity": 300, "http": 900}
 SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error:")
 
 
@@ -78,7 +78,7 @@ def plan(out, only):
             corpus = ROOT / "tests/fuzz/corpus" / source.stem.removeprefix("fuzz_")
             command = [str(built / "fuzz" / source.stem), str(corpus)]
             rows.append(("fuzz", source.stem, command, count_replay))
-    for group in ("tidy", "http"):
+    for group in ("tidy", "parity", "http"):
         if wanted(group):
             for source in sorted(ROOT.glob("tests/%s/test_*.py" % group)):
                 folder = str(source.parent)
@@ -106,6 +106,7 @@ def main():
     options = parser.parse_args()
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     env.setdefault("BERTD", str(ROOT / options.out / "bertd"))
+    env.setdefault("PARITY_DRIVER", str(ROOT / options.out / "tests/parity/driver"))
     env.setdefault("TSAN_OPTIONS", "atexit_sleep_ms=0")  # else each program sleeps a second
     rows = plan(options.out, options.only)
     outcomes = []

@@ -267,6 +267,45 @@ static enum status step_replace(const struct decoder_step *step, const struct pi
     return status;
 }
 
+/* Appends `text` with each match as `content`. */
+static enum status append_matches(struct pieces *to, struct view text, struct normal_text *chars,
+                                  const struct decoder_step *step) {
+    struct pattern_search search;
+    size_t copied = 0, start, end;
+    bool found = true;
+    enum status status = normal_text_set(chars, text, 0, text.bytes);
+    if (status == STATUS_OK)
+        status = pattern_search_start(&search, step->regex, &chars->search, chars->now.chars,
+                                      chars->now.count);
+    while (status == STATUS_OK && found) {
+        status = pattern_search_next(&search, &found, &start, &end);
+        if (status != STATUS_OK || !found)
+            break;
+        size_t from = start < chars->now.count ? chars->now.chars[start].start : text.bytes;
+        status = pieces_append(to, (struct view){text.data + copied, from - copied});
+        if (status == STATUS_OK)
+            status = pieces_append(to, step->content);
+        copied = end < chars->now.count ? chars->now.chars[end].start : text.bytes;
+    }
+    return status == STATUS_OK ? pieces_append(to, rest_of(text, copied)) : status;
+}
+
+static enum status step_replace_regex(const struct decoder_step *step, const struct pieces *from,
+                                      struct pieces *to) {
+    struct normal_text chars;
+    normal_text_init(&chars);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < from->count; i++) {
+        struct view piece = pieces_at(from, i);
+        if (piece.bytes > 0)
+            status = append_matches(to, piece, &chars, step);
+        if (status == STATUS_OK)
+            status = pieces_close(to);
+    }
+    normal_text_free(&chars);
+    return status;
+}
+
 static enum status step_bpe(const struct decoder_step *step, const struct pieces *from,
                             struct pieces *to) {
     enum status status = STATUS_OK;
@@ -283,10 +322,15 @@ typedef enum status step_apply(const struct decoder_step *step, const struct pie
                                struct pieces *to);
 
 static step_apply *const STEPS[DECODER_KINDS] = {
-    [DECODER_WORDPIECE] = step_wordpiece, [DECODER_BYTE_LEVEL] = step_byte_level,
-    [DECODER_METASPACE] = step_metaspace, [DECODER_BYTE_FALLBACK] = step_byte_fallback,
-    [DECODER_FUSE] = step_fuse,           [DECODER_STRIP] = step_strip,
-    [DECODER_REPLACE] = step_replace,     [DECODER_BPE] = step_bpe,
+    [DECODER_WORDPIECE] = step_wordpiece,
+    [DECODER_BYTE_LEVEL] = step_byte_level,
+    [DECODER_METASPACE] = step_metaspace,
+    [DECODER_BYTE_FALLBACK] = step_byte_fallback,
+    [DECODER_FUSE] = step_fuse,
+    [DECODER_STRIP] = step_strip,
+    [DECODER_REPLACE] = step_replace,
+    [DECODER_REPLACE_REGEX] = step_replace_regex,
+    [DECODER_BPE] = step_bpe,
 };
 
 /* ---- the list of steps ---- */
@@ -306,6 +350,7 @@ void decoder_free(struct decoder *decoder) {
     for (uint32_t i = 0; i < decoder->steps_count; i++) {
         view_free(&decoder->steps[i].pattern);
         view_free(&decoder->steps[i].content);
+        pattern_close(decoder->steps[i].regex);
     }
     decoder_init(decoder);
 }

@@ -21,6 +21,7 @@
 
 #include "engine/base/status.h"
 #include "engine/base/view.h"
+#include "engine/text/pattern.h"
 #include "engine/text/pieces.h"
 
 enum { DECODER_STEPS_MAX = 32 };
@@ -33,6 +34,7 @@ enum decoder_kind {
     DECODER_FUSE,          /* all pieces become one */
     DECODER_STRIP,         /* pattern: one character, at most `start` and `stop` times */
     DECODER_REPLACE,       /* pattern -> content */
+    DECODER_REPLACE_REGEX, /* regex -> content */
     DECODER_BPE,           /* pattern: the suffix */
     DECODER_KINDS
 };
@@ -41,12 +43,13 @@ enum decoder_kind {
 struct decoder_step {
     enum decoder_kind kind;
     struct view pattern, content;
+    struct pattern *regex;
     uint64_t start, stop;
     bool flag;
 };
 
 struct decoder {
-    struct decoder_step steps[DECODER_STEPS_MAX]; /* their views are owned */
+    struct decoder_step steps[DECODER_STEPS_MAX]; /* their views and regexes are owned */
     uint32_t steps_count;
     bool present; /* false: tokens are joined with blanks, as the library does without a decoder */
 };
@@ -54,12 +57,12 @@ struct decoder {
 void decoder_init(struct decoder *decoder);
 void decoder_free(struct decoder *decoder);
 
-/* Appends a step and copies what its views show. Errors: UNSUPPORTED when there are too many,
- * NO_MEMORY. */
+/* Appends a step, copies what its views show, and takes its regex over unless it fails. Errors:
+ * UNSUPPORTED when there are too many, NO_MEMORY. */
 enum status decoder_add(struct decoder *decoder, const struct decoder_step *step);
 
 /* Rewrites a list of tokens until its bytes are the text. Linear in tokens plus text. Errors:
- * INPUT_TOO_LONG (over LIMIT_DECODED_BYTES), NO_MEMORY. */
+ * INPUT_TOO_LONG (over LIMIT_DECODED_BYTES, or too much work for a regex), NO_MEMORY. */
 enum status decoder_apply(const struct decoder *decoder, struct pieces *pieces);
 
 /* Removes the blanks that stand in front of punctuation and English contractions, in one text,

@@ -78,6 +78,20 @@ static enum status read_strip(struct tokenizer *tokenizer, struct json_place pla
     return status == STATUS_OK ? add(tokenizer, place, step) : status;
 }
 
+static enum status add_regex(struct tokenizer *tokenizer, struct json_place place,
+                             struct view content, struct view expression) {
+    struct decoder_step step = {.kind = DECODER_REPLACE_REGEX, .content = content};
+    enum status status = pattern_open_regex(expression, &step.regex, place.err);
+    if (status != STATUS_OK) {
+        error_prefix(place.err, "%s.pattern", place.name);
+        return status;
+    }
+    status = add(tokenizer, place, step);
+    if (status != STATUS_OK)
+        pattern_close(step.regex);
+    return status;
+}
+
 static enum status read_replace(struct tokenizer *tokenizer, struct json_place place, int kind) {
     struct decoder_step step = {.kind = (enum decoder_kind)kind};
     json_t *pattern;
@@ -86,11 +100,11 @@ static enum status read_replace(struct tokenizer *tokenizer, struct json_place p
         status = json_field_view(place, "content", &step.content);
     if (status != STATUS_OK)
         return status;
-    if (json_object_get(pattern, "Regex") != NULL)
-        return json_field_fault(place, "pattern.Regex", STATUS_UNSUPPORTED,
-                                "is not supported in a decoder, supported: String");
+    const json_t *regex = json_object_get(pattern, "Regex");
+    if (json_is_string(regex))
+        return add_regex(tokenizer, place, step.content, json_view(regex));
     if (!json_is_string(json_object_get(pattern, "String")))
-        return json_field_fault(place, "pattern", STATUS_BAD_FILE, "has no String");
+        return json_field_fault(place, "pattern", STATUS_BAD_FILE, "has neither String nor Regex");
     step.pattern = json_view(json_object_get(pattern, "String"));
     return add(tokenizer, place, step);
 }

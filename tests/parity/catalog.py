@@ -4,11 +4,32 @@ C reader knows a piece that none has.
 """
 import json
 
-from models import pairs_as_text, vocabulary_of, with_bytes
-
 GPT2 = (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 CL100K = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
           r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+# ---- models ----
+
+def with_bytes(model):
+    """The model with all 256 byte pieces; fields of its own kind make it use them."""
+    names = ["<0x%02X>" % value for value in range(256)]
+    model = json.loads(json.dumps(model))
+    if model["type"] == "Unigram":
+        model["vocab"] += [[name, -12.0] for name in names]
+    else:
+        free = 1 + max(model["vocab"].values())
+        model["vocab"].update({name: free + i for i, name in enumerate(names)})
+    return dict(model, byte_fallback=True)
+
+
+def pairs_as_text(model):
+    return dict(model, merges=[" ".join(pair) for pair in model["merges"]])
+
+
+def vocabulary_of(model):
+    vocab = model["vocab"]
+    return {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
 
 
 # ---- parts ----
@@ -262,6 +283,11 @@ def make_catalog(models, charsmap):
     add("bert-twice", wp, bert(), bp, post(bert_post(vw)), wordpiece_decoder())
     add("byte-post-then-roberta", bytes_, None, byte_level(prefix=True, trim=False),
         post(byte_level(), roberta_post(vb, trim=False)), byte_level(), all_added)
+    # What the reader knows beyond the issue's list
+    add("byte-normalizer", bytes_, part("ByteLevel"), part("FixedLength", length=5), byte_level(),
+        byte_level(), all_added)
+    add("bpe-suffix-decoded", models["bpe-suffix"], bert(), bp, cls_sep(v["bpe-suffix"]),
+        part("BPEDecoder", suffix="</w>"))
     add("bare", wl, None, None, None, None, ())
     return out
 
@@ -317,6 +343,7 @@ normalizer: Prepend
 normalizer: Nmt
 normalizer: Precompiled
 normalizer: Sequence
+normalizer: ByteLevel
 pre_tokenizer: BertPreTokenizer
 pre_tokenizer: Whitespace
 pre_tokenizer: WhitespaceSplit
@@ -329,6 +356,7 @@ pre_tokenizer: Split String/Regex invert \
 pre_tokenizer: UnicodeScripts
 pre_tokenizer: CharDelimiterSplit
 pre_tokenizer: Sequence
+pre_tokenizer: FixedLength
 post_processor: BertProcessing
 post_processor: RobertaProcessing trim_offsets add_prefix_space
 post_processor: TemplateProcessing
@@ -342,6 +370,7 @@ decoder: Fuse
 decoder: Strip
 decoder: Replace String/Regex
 decoder: Sequence
+decoder: BPEDecoder
 model: WordPiece
 model: BPE ignore_merges fuse_unk byte_fallback unk_token/no_unk_token \
     continuing_subword_prefix/no_continuing_subword_prefix \

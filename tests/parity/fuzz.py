@@ -29,10 +29,9 @@ import reference  # noqa: E402
 import rows as rows_of  # noqa: E402
 import texts as texts_of  # noqa: E402
 from catalog import (BEHAVIOURS, CL100K, FLAGGED, GPT2, SPECIALS, bert, bert_post,  # noqa: E402
-                     byte_level, cls_sep, decode, document, metaspace, normal, part, post, pre,
-                     regex, replace, roberta_post, split, string, strip, strip_decoder, template,
-                     token, wordpiece_decoder)
-from models import pairs_as_text, vocabulary_of, with_bytes  # noqa: E402
+                     byte_level, cls_sep, decode, document, metaspace, normal, pairs_as_text, part,
+                     post, pre, regex, replace, roberta_post, split, string, strip, strip_decoder,
+                     template, token, vocabulary_of, with_bytes, wordpiece_decoder)
 
 TEXTS = 24
 REGEXES = [r"\s+", r"\d", r"\w+", r"[^\w\s]+", r"\p{L}+", r"\p{N}{1,3}", r" ?[a-z]+", r"a|b|ab",

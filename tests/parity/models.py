@@ -67,32 +67,8 @@ def wordlevel():
     return train(models.WordLevel(unk_token="[UNK]"), trainer, pre_tokenizers.Whitespace())
 
 
-def with_bytes(model):
-    """The model with all 256 byte pieces; fields of its own kind make it use them."""
-    names = ["<0x%02X>" % value for value in range(256)]
-    model = json.loads(json.dumps(model))
-    if model["type"] == "Unigram":
-        model["vocab"] += [[name, -12.0] for name in names]
-    else:
-        free = 1 + max(model["vocab"].values())
-        model["vocab"].update({name: free + i for i, name in enumerate(names)})
-    return dict(model, byte_fallback=True)
-
-
-def pairs_as_text(model):
-    return dict(model, merges=[" ".join(pair) for pair in model["merges"]])
-
-
 def make_models():
     base = {"wordpiece": wordpiece(), "bpe-bytes": bpe_bytes(), "bpe-chars": bpe_chars(),
             "bpe-affixes": bpe_affixes(), "bpe-suffix": bpe_suffix(), "unigram": unigram(),
             "wordlevel": wordlevel()}
     return base
-
-
-def vocabulary_of(model):
-    vocab = model["vocab"]
-    return {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
-
-
-__all__ = ["make_models", "vocabulary_of", "with_bytes", "pairs_as_text"]
