@@ -234,8 +234,7 @@ TEXT_RULES = (check_white_space, check_columns, check_length, check_unfinished,
 def rules_for(path):
     """The rules that a file has to keep, by its name. Data of tests and models keep none."""
     data = ("tests/golden/*.json*", "tests/golden/*/*", "tests/parity/fixtures/*",
-            "models/goemotions-minilm/*",
-            "tests/fuzz/corpus/*", "tests/http/fixtures/*")
+            "models/goemotions-minilm/*", "tests/fuzz/corpus/*", "tests/http/fixtures/*")
     if any(fnmatch.fnmatchcase(path, pattern) for pattern in data) or path == "LICENSE":
         return ()
     if path.endswith(".md"):
