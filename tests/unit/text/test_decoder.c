@@ -160,8 +160,8 @@ static void a_text_over_the_limit_is_refused(void **state) {
     decoder_init(&decoder);
     pieces_init(&pieces);
     decoder.present = true;
-    struct decoder_step step = {
-        DECODER_REPLACE, .pattern = view_of("a"), .content = {content, sizeof content}};
+    struct decoder_step step = {DECODER_REPLACE, .pattern = view_of("a"),
+                                .content = {content, sizeof content}};
     assert_int_equal(decoder_add(&decoder, &step), STATUS_OK);
     assert_int_equal(pieces_append(&pieces, (struct view){piece, sizeof piece}), STATUS_OK);
     assert_int_equal(pieces_close(&pieces), STATUS_OK);
