@@ -127,6 +127,7 @@ static enum status pipeline_start(struct engine *engine, uint32_t tokens_max, st
         .complete = engine_complete,
         .waiting = source_waiting,
         .source = engine,
+        .no_joining = engine->no_joining,
         .trace = engine->trace,
     };
     return pipeline_open(&options, &engine->pipeline, err);

@@ -30,6 +30,7 @@ struct plan_options {
     uint32_t replicas;
     uint32_t stage_threads;       /* the team of each stage */
     bool no_pipelining;           /* one microbatch in flight for each replica */
+    bool no_joining;              /* idle cores do not help with a single microbatch */
     uint32_t max_in_flight;       /* microbatches in flight for each replica */
     struct topology_wish machine; /* to plan for; all zero: the one that is here */
 };

@@ -52,6 +52,7 @@ struct engine {
     struct cpus cpus;
     struct topology machine; /* that the plan is for */
     struct plan plan;
+    bool no_joining;
     char *plan_text, *plan_json;
     struct engine_info info;
 

@@ -70,6 +70,7 @@ enum status engine_make_plan(struct engine *engine, const struct plan_options *o
         .max_in_flight = options->max_in_flight,
         .microbatch_tokens = microbatch_tokens,
     };
+    engine->no_joining = options->no_joining;
     enum status status = machine_find(engine, &options->machine, err);
     if (status != STATUS_OK)
         return status;

@@ -29,7 +29,7 @@ struct engine_settings {
     uint64_t stage_threads, stage_timeout_ms;
     const char *trace;
     const char *layers_per_stage, *virtual_graphs, *pin;
-    bool no_pipelining;
+    bool no_pipelining, no_joining;
     struct engine_settings_machine machine; /* `bertd plan` only */
 };
 
@@ -72,6 +72,8 @@ struct engine_settings {
                     "pipelines over one set of weights"),                                          \
     {.name = "no-pipelining", .kind = OPTION_FLAG, .offset = offsetof(type, field.no_pipelining),  \
      .environment = true, .help = "the same split, one microbatch in flight"},                     \
+    {.name = "no-joining", .kind = OPTION_FLAG, .offset = offsetof(type, field.no_joining),        \
+     .environment = true, .help = "idle cores do not help with a single microbatch"},              \
     OPTION_ROW_AUTO(type, field.max_in_flight, "max-in-flight", LIMIT_MICROBATCHES_IN_FLIGHT,      \
                     "microbatches in flight in each replica")
 

@@ -34,6 +34,7 @@ void engine_start_options(const struct engine_settings *settings, const struct m
                  .stage_threads = (uint32_t)settings->stage_threads,
                  .replicas = (uint32_t)settings->replicas,
                  .no_pipelining = settings->no_pipelining,
+                 .no_joining = settings->no_joining,
                  .max_in_flight = (uint32_t)settings->max_in_flight,
                  .machine = {.cores = (uint32_t)settings->machine.cores,
                              .nodes = (uint32_t)settings->machine.nodes,

@@ -51,8 +51,6 @@ static void stage_place(struct pipeline *pipeline, uint32_t replica_index, uint3
                        stage->name);
     stage->replica = replica_index;
     stage->index = index;
-    stage->first_part = planned->first_part;
-    stage->parts_count = planned->parts_count;
     stage->upstream = index == 0 ? replica->pool : replica->links[index - 1];
     stage->trace = pipeline->options.trace;
     stage->downstream = index + 1 == pipeline->stages_count ? replica->pool : replica->links[index];
@@ -120,6 +118,8 @@ enum status pipeline_open(const struct pipeline_options *options, struct pipelin
         error_set(err, status, "no memory for %u microbatches of %u tokens in each of %u replicas",
                   plan->max_in_flight, options->room.tokens_max, plan->replicas);
     else
+        status = team_open(&pipeline->options, &pipeline->team, err);
+    if (status == STATUS_OK)
         status = pipeline_start(pipeline, err);
     if (status != STATUS_OK)
         pipeline_close(pipeline);
@@ -133,6 +133,7 @@ void pipeline_close(struct pipeline *pipeline) {
         return;
     for (uint32_t i = 0; i < pipeline->replicas_count * pipeline->stages_count; i++)
         thread_join(&pipeline->stages[i].thread);
+    team_close(pipeline->team);
     for (uint32_t i = 0; i < pipeline->replicas_count * pipeline->stages_count; i++)
         stage_free(&pipeline->stages[i]);
     for (uint32_t i = 0; i < pipeline->replicas_count; i++)
@@ -203,6 +204,7 @@ bool pipeline_take(struct pipeline *pipeline, uint32_t replica_index,
     if (!pipeline->options.take(pipeline->options.source, microbatch))
         return false;
     requests_mark(microbatch, REQUEST_IN_REPLICA(replica_index));
+    team_count_in(pipeline->team);
     return true;
 }
 
@@ -223,6 +225,7 @@ uint32_t pipeline_waiting(const struct pipeline *pipeline) {
 void pipeline_complete(struct pipeline *pipeline, struct microbatch *microbatch) {
     if (microbatch->requests[0]) {
         requests_mark(microbatch, 0);
+        team_count_out(pipeline->team);
         pipeline->options.complete(pipeline->options.source, microbatch);
         return;
     }

@@ -15,6 +15,7 @@
 #include "engine/flow/microbatch.h"
 #include "engine/flow/plan.h"
 #include "engine/flow/stage.h"
+#include "engine/flow/team.h"
 #include "engine/flow/team_run.h"
 
 struct pipeline_options {
@@ -35,9 +36,10 @@ struct pipeline_options {
     bool (*take)(void *source, struct microbatch *microbatch);
     /* Reads the outputs and gives up the requests. On the thread of a last stage. */
     void (*complete)(void *source, struct microbatch *microbatch);
-    /* Tokens that wait at the source, for the trace. Any thread. NULL when there is no trace. */
+    /* Tokens that wait at the source. Any thread. */
     uint32_t (*waiting)(void *source);
     void *source;
+    bool no_joining;     /* idle cores do not help; see team.h */
     struct trace *trace; /* of plan->replicas * plan->stages_count tracks, or NULL: none */
 };
 
@@ -56,6 +58,7 @@ struct pipeline {
     uint32_t stages_count, replicas_count; /* stages of one replica */
     struct stage *stages;                  /* [replicas_count * stages_count] */
     struct replica *replicas;
+    struct team *team;
 
     pthread_mutex_t lock; /* covers the start, and changes of a replica's `stuck` */
     pthread_cond_t changed;

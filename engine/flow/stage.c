@@ -74,11 +74,9 @@ static bool microbatch_is_wanted(const struct microbatch *microbatch) {
 static void stage_compute(struct stage *stage, void *scratch, struct microbatch *microbatch) {
     if (!microbatch_is_wanted(microbatch))
         return;
-    const struct pipeline_options *options = &stage->pipeline->options;
     uint64_t start = clock_now_ns();
     fault_stage_hang(stage->name, stage->replica);
-    options->run(options->context, stage->first_part, stage->parts_count, scratch, microbatch,
-                 NULL);
+    team_run_stage(stage->pipeline->team, stage->replica, stage->index, scratch, microbatch);
     if (!microbatch_is_warming(microbatch)) {
         stage_count(stage, microbatch);
         return;

@@ -32,7 +32,6 @@ struct trace;
 struct stage {
     char name[THREAD_NAME_BYTES]; /* "stage 0", "head" */
     uint32_t replica, index;
-    uint32_t first_part, parts_count;
     struct pipeline *pipeline;
     struct queue *upstream;   /* of stage 0: the pool */
     struct queue *downstream; /* of the last stage: the pool */

@@ -17,7 +17,7 @@ import tiny
 
 COMMANDS = ["serve", "classify", "tokenize", "plan", "check", "bench", "health", "version"]
 PLAN_OPTIONS = ["stages", "layers-per-stage", "virtual-graphs", "pin", "replicas", "stage-threads",
-                "no-pipelining", "max-in-flight"]
+                "no-pipelining", "no-joining", "max-in-flight"]
 SERVE_OPTIONS = PLAN_OPTIONS + [
     "host", "port", "model", "dtype", "microbatch-tokens", "max-queue-tokens", "max-call-inputs",
     "max-call-tokens", "max-body", "max-body-memory", "max-connections", "header-timeout",

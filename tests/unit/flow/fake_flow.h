@@ -146,6 +146,10 @@ static bool source_take(void *source, struct microbatch *microbatch) {
     return batcher_take(&((struct fake_flow *)source)->batcher, microbatch);
 }
 
+static uint32_t source_waiting(void *source) {
+    return (uint32_t)atomic_load(&((struct fake_flow *)source)->admission.queue_tokens);
+}
+
 static void source_complete(void *source, struct microbatch *microbatch) {
     (void)source;
     for (uint32_t row = 0; row < microbatch->rows; row++) {
@@ -189,6 +193,7 @@ static void fake_flow_open(struct fake_flow *flow, const struct plan_wishes *wis
         .run = fake_run,
         .take = source_take,
         .complete = source_complete,
+        .waiting = source_waiting,
         .source = flow,
     };
     if (batcher_init(&flow->batcher, &flow->admission, FAKE_CALLS_MAX, 16, FAKE_TOKENS_MAX, 2) !=
