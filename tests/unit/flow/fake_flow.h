@@ -79,21 +79,34 @@ static bool microbatch_hangs(const struct microbatch *microbatch) {
     return false;
 }
 
+/* Tokens first..end-1 through one part that is not the head. */
+static void tokens_run(struct microbatch *microbatch, uint32_t part, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; part == 0 && i < end; i++)
+        microbatch->hidden[i] = (float)(microbatch->ids[i] + microbatch->type_ids[i]);
+    for (uint32_t i = first; part > 0 && i < end; i++)
+        microbatch->hidden[i] = (float)mix((uint32_t)microbatch->hidden[i], part);
+}
+
+/* Part by part; with a seat the members share out the tokens, and the head is one share. */
 static void fake_run(const void *context, uint32_t first_part, uint32_t parts_count, void *scratch,
                      struct microbatch *microbatch, struct team_seat *seat) {
     (void)context;
-    (void)seat;
+    const uint32_t tokens = microbatch->tokens;
     for (uint32_t part = first_part; part < first_part + parts_count; part++) {
+        const uint32_t members = seat && part <= FAKE_LAYER_PARTS ? seat->run->members : 1;
+        const uint32_t round = part - first_part;
         part_delay(scratch);
         while (part == 1 && microbatch_hangs(microbatch))
             nap_us(100);
         atomic_fetch_add(&microbatch->parts_done, 1);
-        for (uint32_t i = 0; part == 0 && i < microbatch->tokens; i++)
-            microbatch->hidden[i] = (float)(microbatch->ids[i] + microbatch->type_ids[i]);
-        for (uint32_t i = 0; part > 0 && part <= FAKE_LAYER_PARTS && i < microbatch->tokens; i++)
-            microbatch->hidden[i] = (float)mix((uint32_t)microbatch->hidden[i], part);
-        if (part > FAKE_LAYER_PARTS)
-            head_run(microbatch);
+        for (uint32_t i = 0; seat ? team_claim(seat, round, members, &i) : i < members; i++) {
+            if (part > FAKE_LAYER_PARTS)
+                head_run(microbatch);
+            else
+                tokens_run(microbatch, part, tokens * i / members, tokens * (i + 1) / members);
+            if (seat)
+                team_done(seat, round, members);
+        }
     }
 }
 

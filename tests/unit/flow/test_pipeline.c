@@ -25,6 +25,8 @@ static const struct plan_wishes plans[] = {
     {.layers_per_stage = "1,-1", .replicas = 1, .max_in_flight = 1},
     {.layers_per_stage = "1,1,2", .replicas = 1, .max_in_flight = 9},
     {.layers_per_stage = "0.3,2.6,-1", .replicas = 1},
+    {.stages = 1, .replicas = 1, .stage_threads = 3},
+    {.stages = 2, .replicas = 2, .stage_threads = 2},
 };
 enum { PLANS = sizeof plans / sizeof plans[0], CALLS = 150 };
 
@@ -47,6 +49,55 @@ static void every_answer_belongs_to_its_request_under_every_plan(void **state) {
         assert_int_equal(atomic_load(&flow.outcomes[STATUS_OK]), CALLS);
         for (uint32_t i = 0; i < CALLS; i++)
             call_release(calls[i]);
+        fake_flow_close(&flow);
+        assert_idle(&flow);
+    }
+}
+
+/* One call at a time, over replicas and over stages, until joiners have taken part in many runs. */
+static void idle_cores_join_a_single_microbatch_and_change_no_answer(void **state) {
+    (void)state;
+    static const struct plan_wishes joining[] = {{.stages = 1, .replicas = 2},
+                                                 {.stages = 2, .replicas = 1}};
+    enum { JOINED = 50 };
+    atomic_store(&fake_delay_us, 30);
+    for (size_t p = 0; p < 2; p++) {
+        struct fake_flow flow;
+        struct team_times times = {0};
+        int calls = 0;
+        fake_flow_open(&flow, &joining[p], UINT64_MAX);
+        for (; times.joined < JOINED && calls < 20 * JOINED; calls++) {
+            struct call *call;
+            const uint32_t seed = (uint32_t)calls;
+            assert_int_equal(fake_flow_submit(&flow, 1, 1 + seed % 3, seed, 0, &call), STATUS_OK);
+            fake_flow_wait(&flow, calls + 1);
+            call_release(call);
+            team_get_times(flow.pipeline->team, &times);
+        }
+        assert_true(times.joined >= JOINED && times.helped_ns > 0);
+        assert_int_equal(atomic_load(&flow.outcomes[STATUS_OK]), calls);
+        fake_flow_close(&flow);
+        assert_idle(&flow);
+    }
+}
+
+static void nobody_joins_without_pipelining_nor_into_a_lonely_stage(void **state) {
+    (void)state;
+    static const struct plan_wishes alone[] = {{.stages = 1, .replicas = 1},
+                                               {.stages = 2, .replicas = 1, .no_pipelining = true}};
+    atomic_store(&fake_delay_us, 30);
+    for (size_t p = 0; p < 2; p++) {
+        struct fake_flow flow;
+        struct team_times times;
+        fake_flow_open(&flow, &alone[p], UINT64_MAX);
+        for (int i = 0; i < 20; i++) {
+            struct call *call;
+            assert_int_equal(fake_flow_submit(&flow, 1, 3, (uint32_t)i, 0, &call), STATUS_OK);
+            fake_flow_wait(&flow, i + 1);
+            call_release(call);
+        }
+        team_get_times(flow.pipeline->team, &times);
+        assert_int_equal(times.joined + times.helped_ns, 0);
         fake_flow_close(&flow);
         assert_idle(&flow);
     }
@@ -220,6 +271,8 @@ static void stage_times_add_up_to_the_time_that_passed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_answer_belongs_to_its_request_under_every_plan),
+        cmocka_unit_test(idle_cores_join_a_single_microbatch_and_change_no_answer),
+        cmocka_unit_test(nobody_joins_without_pipelining_nor_into_a_lonely_stage),
         cmocka_unit_test(cancels_and_deadlines_at_random_moments_lose_nothing),
         cmocka_unit_test(closing_in_mid_flight_answers_every_call_once),
         cmocka_unit_test(a_deadline_is_kept_while_a_stage_is_busy),
