@@ -40,6 +40,8 @@ DECODERS = [
     {"type": "Replace", "pattern": {"String": MARK}, "content": " "},
     {"type": "Replace", "pattern": {"String": ""}, "content": "-"},
     {"type": "Replace", "pattern": {"String": "aa"}, "content": "\u00e9\u00e9\u00e9"},
+    {"type": "Replace", "pattern": {"Regex": "a+|\\s"}, "content": "<>"},
+    {"type": "Replace", "pattern": {"Regex": "x*"}, "content": "-"},
     {"type": "BPEDecoder", "suffix": "</w>"},
     {"type": "BPEDecoder", "suffix": ""},
     {"type": "Sequence", "decoders": []},
