@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
         return 0;
     }
-    struct tokenizer_scratch *scratch;
+    struct tokenizer_scratch *scratch = NULL;
     struct encoding encoding;
     encoding_init(&encoding);
     struct tokenizer_options options = tokenizer_file_options(tokenizer);
