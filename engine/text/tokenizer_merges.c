@@ -96,7 +96,7 @@ static enum status add_parts(struct tokenizer *tokenizer, struct tokenizer_setti
     const struct decoder_step decoder = {.kind = DECODER_BYTE_LEVEL};
     tokenizer->decoder.present = true;
     if (status == STATUS_OK)
-        status = decoder_add(&tokenizer->decoder, &decoder, err);
+        status = decoder_add(&tokenizer->decoder, &decoder);
     if (status == STATUS_OK)
         status = tokenizer_settings_add_tokens(settings, tokenizer, NULL, 0, err);
     if (status != STATUS_OK)

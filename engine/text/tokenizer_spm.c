@@ -171,7 +171,7 @@ static enum status add_metaspace(struct spm_reader *reader, enum metaspace_schem
                                    .pattern = view_of(MARK_UTF8),
                                    .flag = scheme != METASPACE_NEVER};
     tokenizer->decoder.present = true;
-    enum status status = decoder_add(&tokenizer->decoder, &decoder, reader->err);
+    enum status status = decoder_add(&tokenizer->decoder, &decoder);
     return status == STATUS_OK
                ? pretokenizer_add_metaspace(&tokenizer->pretokenizer, MARK, scheme, true)
                : status;
