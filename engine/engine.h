@@ -37,7 +37,7 @@ struct plan_options {
 
 struct engine_options {
     const char *model_dir;
-    const char *dtype; /* "f32", "bf16" or "auto"; NULL is "f32" */
+    const char *dtype; /* "f32", "bf16", "int8" or "auto"; NULL is "f32" */
     struct plan_options plan;
     uint32_t microbatch_tokens; /* 0: chosen so that a stage's turn is about 10 ms */
     uint64_t queue_tokens_max;  /* 0: half a second of measured work */

@@ -50,18 +50,27 @@ static void parts_make(struct nodes *nodes) {
     nodes_head_list(nodes);
 }
 
+/* By enum gemm_dtype. */
+static const char *const dtype_names[] = {"f32", "bf16", "int8"};
+
 static enum status dtype_choose(const char *name, enum gemm_dtype *out, struct error *err) {
-    const bool has_bf16 = gemm_has_dtype(GEMM_BF16);
     *out = GEMM_F32;
-    if (strcmp(name, "bf16") == 0 && !has_bf16)
-        return error_set(err, STATUS_UNSUPPORTED,
-                         "dtype bf16: this CPU does not multiply bf16 in hardware; use f32");
-    if (strcmp(name, "bf16") == 0 || (strcmp(name, "auto") == 0 && has_bf16))
-        *out = GEMM_BF16;
-    else if (strcmp(name, "f32") != 0 && strcmp(name, "auto") != 0)
-        return error_set(err, STATUS_UNSUPPORTED,
-                         "dtype \"%s\" is not supported: use f32, bf16 or auto", name);
-    return STATUS_OK;
+    if (strcmp(name, "auto") == 0) {
+        *out = gemm_has_dtype(GEMM_BF16) ? GEMM_BF16 : GEMM_F32;
+        return STATUS_OK;
+    }
+    for (uint32_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++) {
+        if (strcmp(name, dtype_names[i]) != 0)
+            continue;
+        *out = (enum gemm_dtype)i;
+        return gemm_has_dtype(*out)
+                   ? STATUS_OK
+                   : error_set(err, STATUS_UNSUPPORTED,
+                               "dtype %s: this CPU does not multiply %s in hardware; use f32", name,
+                               *out == GEMM_INT8 ? "bytes (VNNI)" : name);
+    }
+    return error_set(err, STATUS_UNSUPPORTED,
+                     "dtype \"%s\" is not supported: use f32, bf16, int8 or auto", name);
 }
 
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
@@ -123,7 +132,7 @@ void nodes_close(struct nodes *nodes) {
 }
 
 const char *nodes_get_dtype(const struct nodes *nodes) {
-    return nodes->dtype == GEMM_BF16 ? "bf16" : "f32";
+    return dtype_names[nodes->dtype];
 }
 
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count) {

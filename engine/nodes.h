@@ -23,13 +23,13 @@
 struct nodes;
 
 /* Makes the matrix product primitives and the list of parts, without costs. `dtype`: "f32",
- * "bf16" (encoder products in bf16, sums, attention, norms and the head in fp32), or "auto": bf16
- * where the CPU has it. The model must outlive the nodes. Errors: UNSUPPORTED (dtype, named),
+ * "bf16" or "int8" (encoder products in that; sums, attention, norms and the head in fp32), or
+ * "auto": bf16 where the CPU has it. The model must outlive the nodes. Errors: UNSUPPORTED (dtype, named),
  * NO_MEMORY, INTERNAL. */
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
                        struct error *err);
 void nodes_close(struct nodes *nodes);
-const char *nodes_get_dtype(const struct nodes *nodes); /* "f32" or "bf16" */
+const char *nodes_get_dtype(const struct nodes *nodes); /* "f32", "bf16", "int8" */
 
 /* The parts in order; lives as long as the nodes. */
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count);

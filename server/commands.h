@@ -33,7 +33,7 @@ struct engine_settings {
     struct engine_settings_machine machine; /* `bertd plan` only */
 };
 
-#define DTYPE_CHOICES "f32|bf16|auto"
+#define DTYPE_CHOICES "f32|bf16|int8|auto"
 
 /* Rows of a command's table; `type` is its settings struct, `field` the engine_settings in it. */
 /* clang-format off */

@@ -6,7 +6,7 @@
 #include "engine/base/log.h"
 
 /* In the order of DTYPE_CHOICES. */
-static const char *const dtypes[] = {"f32", "bf16", "auto"};
+static const char *const dtypes[] = {"f32", "bf16", "int8", "auto"};
 
 int engine_start_fail(const struct command *command, const struct error *err) {
     fprintf(stderr, "bertd %s: %s\n", command->name, err->message);

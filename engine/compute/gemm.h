@@ -18,9 +18,16 @@
 #include "engine/compute/kernels.h"
 #include "engine/compute/weights_arena.h"
 
-/* Of inputs and weights; sums, biases and results are fp32 in both. BF16 inputs are rounded from
- * fp32 block by block. */
-enum gemm_dtype { GEMM_F32, GEMM_BF16 };
+/* Of inputs and weights; biases and results are fp32 in all of them, and what gemm_run() gets is
+ * fp32 too and is converted row by row.
+ *
+ * INT8: weights have one scale for each output, w = s_o q, q in -127..127. Inputs have a scale and
+ * a zero point for each row, x = s_r (u - z_r), u in 0..255, from the row's own range. Sums of u q
+ * are exact in 32 bits, so y = s_r s_o (sum(u q) - z_r sum(q)) + b depends on nothing but the row.
+ */
+enum gemm_dtype { GEMM_F32, GEMM_BF16, GEMM_INT8 };
+
+enum { GEMM_INT8_INPUTS_MAX = 65536 }; /* 255 * 127 * this many still fit into 32 bits */
 
 /* Whether the CPU multiplies numbers of that type in hardware and oneDNN may use it. */
 bool gemm_has_dtype(enum gemm_dtype dtype);
@@ -74,7 +81,8 @@ enum status gemm_weights_wrap(const struct gemm *gemm, const struct gemm_shape *
                               float *turned, float *bias, struct gemm_weights **out,
                               struct error *err);
 
-/* Reorders `wide` [out, in], row-major; it is not needed afterwards. Error: INTERNAL, NO_MEMORY. */
+/* Converts and reorders `wide` [out, in], row-major; it is not needed afterwards. A row that is not
+ * finite gives results that are not. Error: INTERNAL, NO_MEMORY. */
 enum status gemm_weights_pack(const struct gemm *gemm, struct gemm_weights *weights,
                               const float *wide, struct error *err);
 float *gemm_weights_get_bias(struct gemm_weights *weights); /* [out], to be filled */

@@ -30,6 +30,13 @@ struct attend_args {
     float *scratch; /* attend_scratch(T, D) floats, 64-byte aligned */
 };
 
+/* What a row of integer sums becomes: y = row_scale * scales * (integers - row_zero * sums) + bias,
+ * added to y where `add`. [width] each. */
+struct dequantise_args {
+    const float *scales, *sums, *bias;
+    bool add;
+};
+
 enum { LOGITS_COLUMNS = 16 };
 
 struct kernels {
@@ -40,6 +47,12 @@ struct kernels {
 
     /* out[i] = x[i] as bf16, rounded to nearest even; NaN stays NaN. */
     void (*narrow)(const float *x, size_t count, uint16_t *out);
+
+    /* One row as bytes over its own range: x = *scale * (out - *zero), *zero a whole number. A
+     * number that is not finite makes *scale so. */
+    void (*quantise)(const float *x, size_t width, uint8_t *out, float *scale, float *zero);
+    void (*dequantise)(const struct dequantise_args *args, const int32_t *integers, size_t width,
+                       float row_scale, float row_zero, float *y);
 
     /* x[i] += y[i] */
     void (*add)(float *x, const float *y, size_t count);

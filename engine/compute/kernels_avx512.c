@@ -23,6 +23,8 @@
 typedef __m512 vec;
 typedef uint32_t vec_bits __attribute__((vector_size(64)));
 typedef uint16_t vec_half __attribute__((vector_size(32)));
+typedef int32_t vec_integers __attribute__((vector_size(64)));
+typedef uint8_t vec_bytes __attribute__((vector_size(16)));
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 

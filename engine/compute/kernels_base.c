@@ -14,6 +14,8 @@
 typedef float vec __attribute__((vector_size(16)));
 typedef uint32_t vec_bits __attribute__((vector_size(16)));
 typedef uint16_t vec_half __attribute__((vector_size(8)));
+typedef int32_t vec_integers __attribute__((vector_size(16)));
+typedef uint8_t vec_bytes __attribute__((vector_size(4)));
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 

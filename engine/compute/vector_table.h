@@ -4,12 +4,15 @@
 
 #include "engine/compute/vector_attention.h"
 #include "engine/compute/vector_logits.h"
+#include "engine/compute/vector_quantise.h"
 #include "engine/compute/vector_rows.h"
 
 static const struct kernels table = {
     .name = KERNELS_NAME,
     .widen = widen,
     .narrow = narrow,
+    .quantise = quantise,
+    .dequantise = dequantise,
     .add = add,
     .activate = activate,
     .norm = norm,

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "engine/base/view.h"
-#include "engine/inspect.h"
 #include "tests/unit/engine/asking.h"
 
 static const char sample[] = "tests/golden/demo/sample.jsonl";
@@ -168,23 +167,25 @@ static uint32_t largest_of(const double *values, uint32_t count) {
     return at;
 }
 
-/* What bf16 may cost, measured on these texts with PyTorch's bf16: of the logits one in a hundred
- * is off by more than 0.05, of the first labels 0.15 % are others, the macro F1 moves by 0.0001. */
-static void bf16_is_as_near_as_pytorch_s(void **state) {
-    (void)state;
+/* How far a dtype may be from float64: logit error that one in a hundred exceeds, first labels that
+ * are others in parts of a thousand, change of the macro F1. */
+struct gate {
+    const char *dtype;
+    double p99;
+    uint32_t flips;
+    double f1;
+};
+
+static void dtype_check(const struct gate *gate) {
     static struct labelled labelled;
     struct error err;
-    struct inspect_machine machine;
-    inspect_machine_find(&machine);
-    if (strcmp(machine.auto_dtype, "bf16") != 0)
-        skip();
     labelled_read(&labelled);
     const double threshold = threshold_read();
     struct engine *engine =
-        engine_make((struct plan_options){0}, (struct engine_options){.dtype = "bf16"});
+        engine_make((struct plan_options){0}, (struct engine_options){.dtype = gate->dtype});
     const struct engine_info *info = engine_get_info(engine);
     const uint32_t K = info->labels_count;
-    assert_string_equal(info->dtype, "bf16");
+    assert_string_equal(info->dtype, gate->dtype);
     struct tally *found = calloc(K, sizeof *found), *wanted = calloc(K, sizeof *wanted);
     double *errors = calloc((size_t)labelled.count * K, sizeof *errors);
     double *mine = calloc(2 * (size_t)K, sizeof *mine), *reference = mine + K;
@@ -213,13 +214,14 @@ static void bf16_is_as_near_as_pytorch_s(void **state) {
     }
     qsort(errors, count, sizeof *errors, compare_doubles);
     const double f1 = macro_f1(found, K) - macro_f1(wanted, K);
-    print_message("bf16: %u texts, %u first labels flip, macro F1 %+.4f; logit errors: p99 %.4f, "
+    print_message("%s: %u texts, %u first labels flip, macro F1 %+.4f; logit errors: p99 %.4f, "
                   "largest %.4f\n",
-                  labelled.count, flips, f1, errors[count / 100 * 99], errors[count - 1]);
-    assert_true(errors[count - 1] > 1e-4); /* it is bf16, not fp32 under another name */
-    assert_true(errors[count / 100 * 99] <= 0.05);
-    assert_true(flips * 200 <= labelled.count); /* 0.5 %: the texts are few */
-    assert_true(fabs(f1) <= 0.003);
+                  gate->dtype, labelled.count, flips, f1, errors[count / 100 * 99],
+                  errors[count - 1]);
+    assert_true(errors[count - 1] > 1e-4); /* it is not fp32 under another name */
+    assert_true(errors[count / 100 * 99] <= gate->p99);
+    assert_true(flips * 1000 <= labelled.count * gate->flips);
+    assert_true(fabs(f1) <= gate->f1);
     call_release(call);
     free(mine);
     free(errors);
@@ -229,10 +231,37 @@ static void bf16_is_as_near_as_pytorch_s(void **state) {
     labelled_free(&labelled);
 }
 
+/* Whether the engine has that dtype on this CPU. */
+static bool has_dtype(const char *dtype) {
+    struct engine *engine;
+    const struct engine_options options = {.model_dir = DEMO_MODEL, .dtype = dtype};
+    const enum status status = engine_open(&options, &engine, NULL);
+    engine_close(engine);
+    return status == STATUS_OK;
+}
+
+/* Measured on 5,427 texts with PyTorch's bf16: p99 0.05, 0.15 % of first labels flip, macro F1
+ * moves by 0.0001; the texts here are fewer. */
+static void bf16_is_as_near_as_pytorch_s(void **state) {
+    (void)state;
+    if (!has_dtype("bf16"))
+        skip();
+    dtype_check(&(struct gate){"bf16", 0.05, 5, 0.003});
+}
+
+/* What the server promises of it. ONNX Runtime's dynamic int8: p99 0.52, 2.9 % flip. */
+static void int8_is_within_its_gates(void **state) {
+    (void)state;
+    if (!has_dtype("int8"))
+        skip();
+    dtype_check(&(struct gate){"int8", 0.3, 15, 0.003});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_and_macro_f1_are_those_of_the_reference),
         cmocka_unit_test(bf16_is_as_near_as_pytorch_s),
+        cmocka_unit_test(int8_is_within_its_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

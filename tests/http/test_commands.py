@@ -103,7 +103,7 @@ class CommandLine(CommandTest):
                 (["serve", "--max-body=8X"], ["--max-body", "'8X'", "K, M, G"]),
                 (["serve", "--timeout=1h"], ["--timeout", "'1h'", "ms, s, m"]),
                 (["serve", "--truncate", "maybe"], ["--truncate", "'maybe'", "true or false"]),
-                (["serve", "--dtype", "int8"], ["--dtype", "'int8'", "f32|bf16|auto"]),
+                (["serve", "--dtype", "fp32"], ["--dtype", "'fp32'", "f32|bf16|int8|auto"]),
                 (["serve", "--log-format", "x\ny"], ["--log-format", "'x?y'", "text|json"]),
                 (["serve", "text"], ["'text'", "options only"]),
                 (["serve", "--model", "a", "--model", "b"], ["--model", "twice", "one model"]),

@@ -45,8 +45,8 @@ LAYERS = (
 
 # Headers of other projects, by the files that may see them.
 THIRD_PARTY = (
-    (r"dnnl", ["engine/compute/gemm.c", "engine/compute/attention.c"]),
-    (r"omp\.h", ["engine/compute/gemm.c"]),
+    (r"dnnl", ["engine/compute/gemm_onednn.h"]),
+    (r"omp\.h", ["engine/compute/gemm_onednn.h"]),
     (r"numa", ["engine/base/memory_node.c"]),
     (r"microhttpd", ["server/http_mhd.c"]),
     (r"jansson", ["engine/model/model_json.h", "engine/text/json_field.h",

@@ -262,11 +262,74 @@ static void bf16_products_of_numbers_that_bf16_holds_are_exact(void **state) {
     }
 }
 
-static void a_row_has_the_same_bits_at_any_place_in_bf16_too(void **state) {
+/* Whole numbers that fill the range of a byte have themselves as bytes: nothing is lost. */
+static void int8_products_of_whole_numbers_are_exact(void **state) {
     (void)state;
-    if (!gemm_has_dtype(GEMM_BF16))
+    enum { ROWS = 71, IN = 96, OUT = 53 };
+    if (!gemm_has_dtype(GEMM_INT8))
         skip();
-    dtype = GEMM_BF16;
+    for (int mode = GEMM_STORE; mode <= GEMM_ADD; mode++) {
+        dtype = GEMM_INT8;
+        struct fixture f = fixture_make(IN, OUT, 1, (enum gemm_mode)mode, GEMM_ALL_BLOCKS);
+        dtype = GEMM_F32;
+        float *x = random_floats(ROWS * IN), *y = random_floats(ROWS * OUT);
+        float *before = floats(ROWS * OUT);
+        memcpy(before, y, ROWS * OUT * sizeof *y);
+        for (size_t i = 0; i < (size_t)ROWS * IN; i++)
+            x[i] = i % IN == 0 ? -100.0f : i % IN == 1 ? 155.0f : roundf(x[i] * 90);
+        linear_run(f.linear, f.scratch, x, ROWS, y);
+        for (size_t o = 0; o < OUT; o++) {
+            float largest = 0;
+            for (size_t i = 0; i < IN; i++)
+                largest = fmaxf(largest, fabsf(f.weight[o * IN + i]));
+            const double scale = (double)largest / 127;
+            for (size_t r = 0; r < ROWS; r++) {
+                double sum = mode == GEMM_ADD ? (double)before[r * OUT + o] : 0;
+                for (size_t i = 0; i < IN; i++)
+                    sum += (double)x[r * IN + i] * scale *
+                           nearbyint((double)(f.weight[o * IN + i] * (127 / largest)));
+                assert_near((double)y[r * OUT + o], sum + (double)f.bias[o], 2e-3);
+            }
+        }
+        free(before);
+        free(y);
+        free(x);
+        fixture_free(&f);
+    }
+}
+
+static void a_row_that_is_not_finite_in_int8_touches_no_other(void **state) {
+    (void)state;
+    enum { ROWS = 9, IN = 40, OUT = 17 };
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    if (!gemm_has_dtype(GEMM_INT8))
+        skip();
+    dtype = GEMM_INT8;
+    struct fixture f = fixture_make(IN, OUT, 1, GEMM_STORE, GEMM_ALL_BLOCKS);
+    dtype = GEMM_F32;
+    float *x = random_floats(ROWS * IN), *y = floats(ROWS * OUT), *whole = floats(ROWS * OUT);
+    linear_run(f.linear, f.scratch, x, ROWS, whole);
+    for (size_t b = 0; b < 3; b++) {
+        x[4 * IN + 7 + 16 * b] = bad[b];
+        linear_run(f.linear, f.scratch, x, ROWS, y);
+        for (size_t r = 0; r < ROWS; r++) {
+            for (size_t o = 0; r == 4 && o < OUT; o++)
+                assert_true(!isfinite(y[r * OUT + o]));
+            if (r != 4)
+                assert_memory_equal(y + r * OUT, whole + r * OUT, OUT * sizeof *y);
+        }
+        x[4 * IN + 7 + 16 * b] = 0.5f;
+    }
+    free(whole);
+    free(y);
+    free(x);
+    fixture_free(&f);
+}
+
+static void check_same_bits(enum gemm_dtype narrow) {
+    if (!gemm_has_dtype(narrow))
+        skip();
+    dtype = narrow;
     assert_same_bits_everywhere(48, 144, GEMM_STORE);
     assert_same_bits_everywhere(192, 48, GEMM_ADD);
     assert_same_bits_everywhere(384, 1152, GEMM_STORE);
@@ -275,6 +338,16 @@ static void a_row_has_the_same_bits_at_any_place_in_bf16_too(void **state) {
         assert_place_and_count_do_not_matter(i * 5 % 53 + 1, i * 3, GEMM_ADD);
     }
     dtype = GEMM_F32;
+}
+
+static void a_row_has_the_same_bits_at_any_place_in_bf16_too(void **state) {
+    (void)state;
+    check_same_bits(GEMM_BF16);
+}
+
+static void a_row_has_the_same_bits_at_any_place_in_int8_too(void **state) {
+    (void)state;
+    check_same_bits(GEMM_INT8);
 }
 
 /* oneDNN takes other paths on CPUs that have less: this program again, in a process where it is
@@ -415,6 +488,9 @@ int main(void) {
         cmocka_unit_test(no_small_shape_fools_the_self_test),
         cmocka_unit_test(bf16_products_of_numbers_that_bf16_holds_are_exact),
         cmocka_unit_test(a_row_has_the_same_bits_at_any_place_in_bf16_too),
+        cmocka_unit_test(int8_products_of_whole_numbers_are_exact),
+        cmocka_unit_test(a_row_that_is_not_finite_in_int8_touches_no_other),
+        cmocka_unit_test(a_row_has_the_same_bits_at_any_place_in_int8_too),
         cmocka_unit_test(all_this_holds_on_lesser_cpus),
         cmocka_unit_test(fewer_blocks_give_the_same_bits_and_write_no_more),
         cmocka_unit_test(weights_that_are_not_finite_are_packed_and_seen),
