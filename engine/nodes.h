@@ -24,8 +24,8 @@ struct nodes;
 
 /* Makes the matrix product primitives and the list of parts, without costs. `dtype`: "f32",
  * "bf16" or "int8" (encoder products in that; sums, attention, norms and the head in fp32), or
- * "auto": bf16 where the CPU has it. The model must outlive the nodes. Errors: UNSUPPORTED (dtype, named),
- * NO_MEMORY, INTERNAL. */
+ * "auto": bf16 where the CPU has it. The model must outlive the nodes. Errors: UNSUPPORTED (dtype,
+ * named), NO_MEMORY, INTERNAL. */
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
                        struct error *err);
 void nodes_close(struct nodes *nodes);
