@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -40,6 +41,8 @@ static void info_set(struct engine *engine, const struct engine_options *options
     info->name = model_get_name(model);
     info->family = model_get_family(model);
     info->task = model_task_name(model_get_task(model));
+    info->task_kind = engine->steps->task;
+    info->mask_token = engine->mask_token;
     info->dtype = nodes_get_dtype(engine->nodes);
     info->revision = model_get_revision(model);
     info->labels = config->labels;
@@ -64,6 +67,16 @@ static enum status options_check(const struct engine_options *options, struct er
     return STATUS_OK;
 }
 
+static enum status mask_token_find(struct engine *engine, struct error *err) {
+    const int32_t mask = tokenizer_get_mask(engine->tokenizer);
+    if (mask < 0)
+        return STATUS_OK;
+    const struct view token = tokenizer_token(engine->tokenizer, mask);
+    engine->mask_token = strndup(token.data, token.bytes);
+    return engine->mask_token ? STATUS_OK
+                              : error_set(err, STATUS_NO_MEMORY, "no memory for the mask token");
+}
+
 static enum status model_load(struct engine *engine, const struct engine_options *options,
                               struct error *err) {
     enum status status = options_check(options, err);
@@ -82,6 +95,11 @@ static enum status model_load(struct engine *engine, const struct engine_options
         status = engine_pack_weights(engine, err);
     if (status != STATUS_OK)
         return status;
+    status = mask_token_find(engine, err);
+    if (status != STATUS_OK)
+        return status;
+    engine->steps = task_find(model_get_task(engine->model));
+    nodes_set_decoder_chunks(engine->nodes, options->plan.decoder_chunks);
     info_set(engine, options);
     engine->info.stages_count = engine->plan.stages_count;
     engine->info.replicas_count = engine->plan.replicas;
@@ -101,7 +119,10 @@ static uint32_t microbatch_room(const struct engine *engine, uint32_t wished) {
 
 /* Rows that a microbatch has room for: one for each token, unless there are very many labels. */
 static uint32_t microbatch_rows(const struct engine *engine, uint32_t tokens_max) {
-    uint32_t rows_max = LIMIT_OUTPUTS_BYTES / sizeof(float) / engine->info.labels_count;
+    const uint32_t width = nodes_outputs_width(engine->nodes);
+    if (width == 0)
+        return tokens_max;
+    uint32_t rows_max = LIMIT_OUTPUTS_BYTES / sizeof(float) / width;
     return rows_max < 1 ? 1 : rows_max > tokens_max ? tokens_max : rows_max;
 }
 
@@ -115,7 +136,7 @@ static enum status pipeline_start(struct engine *engine, uint32_t tokens_max, st
                 .width = engine->info.hidden_size,
                 .intermediate_width =
                     engine->plan.splits_feed_forward ? nodes_intermediate_width(engine->nodes) : 0,
-                .outputs_width = engine->info.labels_count,
+                .outputs_width = nodes_outputs_width(engine->nodes),
             },
         .warm_tokens = tokens_max < WARM_TOKENS ? tokens_max : WARM_TOKENS,
         .sequence_max = engine->info.tokens_max,
@@ -265,6 +286,7 @@ void engine_close(struct engine *engine) {
     admission_free(&engine->admission);
     free(engine->plan_json);
     free(engine->plan_text);
+    free(engine->mask_token);
     nodes_close(engine->nodes);
     tokenizer_close(engine->tokenizer);
     model_close(engine->model);

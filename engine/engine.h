@@ -13,13 +13,12 @@
 #include "engine/base/status.h"
 #include "engine/base/topology.h"
 #include "engine/base/view.h"
+#include "engine/tasks.h"
 
 struct engine;
 struct call;
 
-enum activation { ACTIVATION_AUTO, ACTIVATION_SOFTMAX, ACTIVATION_SIGMOID, ACTIVATION_NONE };
 enum truncation_side { TRUNCATION_RIGHT, TRUNCATION_LEFT };
-enum aggregate { AGGREGATE_MAX, AGGREGATE_MEAN };
 
 /* What may be said about the plan (design: the pipeline). Zero and NULL mean "choose for me". */
 struct plan_options {
@@ -32,6 +31,7 @@ struct plan_options {
     bool no_pipelining;           /* one microbatch in flight for each replica */
     bool no_joining;              /* idle cores do not help with a single microbatch */
     uint32_t max_in_flight;       /* microbatches in flight for each replica */
+    uint32_t decoder_chunks;      /* slices of the vocabulary in a masked-language head */
     struct topology_wish machine; /* to plan for; all zero: the one that is here */
 };
 
@@ -71,15 +71,16 @@ struct engine_input {
 
 struct call_spec {
     const struct engine_input *inputs;
-    uint32_t inputs_count;      /* 1 or more */
-    bool truncate;              /* false: an input over the limit fails the call */
-    enum truncation_side side;  /* which end is cut */
-    bool window;                /* long texts in overlapping windows */
-    uint32_t window_stride;     /* overlap of two windows in tokens */
-    enum aggregate aggregate;   /* how the windows' scores become one */
-    enum activation activation; /* logits to scores */
-    uint64_t client;            /* whose turn: equal for one connection or key */
-    uint64_t deadline_ns;       /* clock_now_ns() scale; 0: none */
+    uint32_t inputs_count;     /* 1 or more */
+    bool truncate;             /* false: an input over the limit fails the call */
+    enum truncation_side side; /* which end is cut */
+    bool window;               /* long texts in overlapping windows */
+    uint32_t window_stride;    /* overlap of two windows in tokens */
+    enum engine_task task;     /* must be the model's */
+    struct classify_options classify;
+    struct fill_mask_options fill_mask;
+    uint64_t client;      /* whose turn: equal for one connection or key */
+    uint64_t deadline_ns; /* clock_now_ns() scale; 0: none */
     /* Called once, on an engine thread, when call_outcome() and the rest can be read. Must not
      * block. Not called when engine_submit() fails. May run before engine_submit() returns. */
     void (*done)(struct call *call, void *context);
@@ -90,7 +91,7 @@ struct call_spec {
  * the caller gives back with call_release(). Errors: INVALID_VALUE (an id outside the vocabulary,
  * a stride that leaves no room), INVALID_UTF8, INPUT_TOO_LONG, CALL_TOO_LARGE, QUEUE_FULL,
  * DRAINING, STAGE_STUCK, NO_MEMORY; err->input names the input where there is one. Errors that
- * need the exact token count arrive by `done`. */
+ * need the exact token count, masks or targets arrive by `done`. */
 enum status engine_submit(struct engine *engine, const struct call_spec *spec, struct call **out,
                           struct error *err);
 
@@ -100,9 +101,10 @@ void call_cancel(struct call *call);
 /* Gives the reference back. NULL is allowed. */
 void call_release(struct call *call);
 
-/* One input's answer. `scores` has engine_info.labels_count entries and lives with the call. */
+/* One input's answer, which lives with the call; of the tasks' parts the call's own is set. */
 struct call_answer {
-    const float *scores;
+    const float *scores; /* text classification: [engine_info.labels_count] */
+    struct fill_mask_answer fill_mask;
     uint32_t tokens;  /* what the model saw, special tokens included, summed over windows */
     uint32_t windows; /* 1 without windows */
     bool truncated;
@@ -111,6 +113,18 @@ struct call_answer {
 /* After `done`: the outcome with its message, the answers, and where the time went. */
 enum status call_outcome(const struct call *call, struct error *err);
 void call_get_answer(const struct call *call, uint32_t input, struct call_answer *out);
+
+/* The targets of a fill-mask call, after `done` with success. Their texts live with the
+ * call, their tokens with the engine. */
+const struct fill_mask_target *call_get_targets(const struct call *call, uint32_t *count);
+
+/* How the answer reads with `id` in place of mask number `mask`, as transformers' pipeline shows
+ * it: special tokens are left out unless there are other masks. On success both texts are the
+ * caller's to free(). Takes as long as the text is; any thread. Errors: INPUT_TOO_LONG, NO_MEMORY.
+ */
+enum status engine_fill_mask_read(const struct engine *engine,
+                                  const struct fill_mask_answer *answer, uint32_t mask, int32_t id,
+                                  struct fill_mask_texts *out, struct error *err);
 
 /* Where the call's time went, in nanoseconds, after `done`. */
 struct call_times {
@@ -121,8 +135,10 @@ void call_get_times(const struct call *call, struct call_times *out);
 /* What the model is. Immutable, lives as long as the engine. */
 struct engine_info {
     const char *name, *family, *task, *dtype, *revision;
-    const char *const *labels; /* K label names by index */
-    const float *thresholds;   /* K thresholds from thresholds.json, or NULL; NAN: no own one */
+    enum engine_task task_kind; /* what `task` names */
+    const char *mask_token;     /* as texts spell it; NULL: the tokenizer has none */
+    const char *const *labels;  /* K label names by index */
+    const float *thresholds;    /* K thresholds from thresholds.json, or NULL; NAN: no own one */
     uint32_t labels_count;
     enum activation activation; /* what ACTIVATION_AUTO stands for here; never AUTO */
     uint32_t tokens_max;        /* special tokens included */

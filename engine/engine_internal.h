@@ -1,6 +1,7 @@
 /* engine_internal.h: what the engine's own files share. engine.c opens and closes;
  * engine_model.c checks what belongs together; engine_submit.c lets calls in; engine_tokenize.c
- * turns texts into requests; engine_score.c turns logits into answers; engine_info.c tells. */
+ * turns texts into requests; engine_score.c turns outputs into answers; engine_info.c tells.
+ * engine_classify.c and engine_fill_mask.c hold what differs between tasks. */
 #ifndef BERTD_ENGINE_INTERNAL_H
 #define BERTD_ENGINE_INTERNAL_H
 
@@ -23,14 +24,21 @@
 #include "engine/nodes.h"
 #include "engine/text/tokenizer.h"
 
+struct task_steps;
+
 /* What a call keeps of its spec. */
 struct call_settings {
     bool truncate, window;
     enum truncation_side side;
     uint32_t window_stride;
-    enum aggregate aggregate;
-    enum activation activation; /* never AUTO */
-    struct turns *texts;        /* where its inputs wait */
+    struct turns *texts; /* where its inputs wait */
+    const struct task_steps *steps;
+    struct classify_options classify; /* activation: never AUTO */
+    /* Fill-mask, resolved when all inputs are tokenized: */
+    struct ranking ranking;
+    struct fill_mask_target *targets; /* [targets_count], or NULL */
+    int32_t *target_ids;              /* [targets_count] */
+    uint32_t targets_count;
 };
 
 /* One tokenizer thread and its working memory. */
@@ -44,10 +52,47 @@ struct tokenizer_worker {
     uint8_t *window_type_ids;
 };
 
+/* What differs between tasks on a call's way. Steps that a task has no need of are NULL. */
+struct task_steps {
+    enum engine_task task;
+    bool windows; /* long texts may be cut into windows */
+
+    /* Submitting thread: checks the task's options; adds what the call's block must have room for.
+     * Error: INVALID_VALUE. */
+    enum status (*measure)(const struct engine *engine, const struct call_spec *spec,
+                           struct call_needs *needs, struct error *err);
+    /* Submitting thread, after measure: adds the reads of one input, which has `room` tokens at
+     * most. */
+    void (*bound_reads)(const struct engine *engine, const struct engine_input *input,
+                        uint64_t room, struct call_needs *needs);
+    /* Submitting thread: the options into the call's settings; `texts` is the room that measure
+     * asked for. */
+    void (*fill)(const struct engine *engine, const struct call_spec *spec, struct call *call,
+                 char *texts);
+
+    /* Tokenizer thread: lists what the head is to read of a request whose ids are in the call.
+     * Errors: INVALID_VALUE, CALL_TOO_LARGE. */
+    enum status (*read)(const struct engine *engine, struct input *input, struct request *request,
+                        struct error *err);
+    /* Tokenizer thread, once for each call before its requests are queued. */
+    enum status (*prepare)(struct tokenizer_worker *worker, struct call *call, struct error *err);
+
+    /* Last stage: keeps a row's outputs, then, once all rows of the call are there, scores an
+     * input; false when a number is not finite. */
+    void (*keep)(const struct engine *engine, const struct microbatch *microbatch, uint32_t row);
+    bool (*score)(const struct engine *engine, struct input *input);
+
+    /* Any thread, after `done`: the task's part of the answer. */
+    void (*answer)(const struct input *input, struct call_answer *out);
+};
+extern const struct task_steps task_classify, task_fill_mask;
+
 /* Immutable after open but for the flow's own state and the counters. */
 struct engine {
     struct model *model;
+    const struct task_steps *steps; /* of the model's task */
     struct tokenizer *tokenizer;
+    char *mask_token; /* NULL: the tokenizer has none */
     struct nodes *nodes;
     struct cpus cpus;
     struct topology machine; /* that the plan is for */
@@ -91,11 +136,16 @@ enum status engine_pack_weights(struct engine *engine, struct error *err);
 enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, struct error *err);
 void engine_tokenizers_stop(struct engine *engine);
 
-/* engine_score.c */
+/* engine_classify.c */
 
 /* Logits to scores in place; see compute/activation.h. False when a logit is not finite.
  * `activation` is not AUTO. */
 bool score_activate(enum activation activation, float *values, uint32_t count);
+
+/* engine_score.c */
+
+/* The steps of a task. */
+const struct task_steps *task_find(enum model_task task);
 
 /* For the pipeline: keeps the outputs, answers the calls that are complete. */
 void engine_complete(void *engine, struct microbatch *microbatch);

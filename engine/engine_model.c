@@ -20,6 +20,9 @@ enum status engine_fit(const struct model *model, const struct tokenizer *tokeni
             err, STATUS_UNSUPPORTED,
             "the tokenizer's post-processor repeats a text or adds more special tokens "
             "than truncation leaves room for, so no limit can be kept");
+    if (model_get_task(model) == TASK_FILL_MASK && tokenizer_get_mask(tokenizer) < 0)
+        return error_set(err, STATUS_BAD_FILE,
+                         "the tokenizer has no mask token, which a fill-mask model needs");
     *tokens_max = config->tokens_max;
     if (*tokens_max < least || *tokens_max == 0)
         return error_set(err, STATUS_BAD_FILE,

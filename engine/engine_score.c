@@ -1,67 +1,40 @@
-/* engine_score.c: from the outputs of the last stage to the answer of a call.
+/* engine_score.c: from the outputs of the last stage to the answer of a call, by the steps of the
+ * model's task.
  *
  * Runs on the thread of a last stage. Scores are computed when a call is complete, input by input
  * and window by window in their order, so that no sum depends on which came first. */
-#include <string.h>
-
 #include "engine/base/clock.h"
-#include "engine/compute/activation.h"
 #include "engine/engine_internal.h"
 
-bool score_activate(enum activation activation, float *values, uint32_t count) {
-    if (!activation_all_finite(values, count))
-        return false;
-    if (activation == ACTIVATION_SOFTMAX)
-        activation_softmax(values, count, values);
-    else if (activation == ACTIVATION_SIGMOID)
-        activation_sigmoid(values, count, values);
-    return true;
-}
-
-/* The windows' scores become the input's. */
-static void scores_aggregate(const struct input *input, enum aggregate aggregate, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        double sum = 0;
-        float largest = input->requests[0].outputs[i];
-        for (uint32_t r = 0; r < input->requests_count; r++) {
-            float score = input->requests[r].outputs[i];
-            sum += (double)score;
-            largest = score > largest ? score : largest;
-        }
-        input->scores[i] =
-            aggregate == AGGREGATE_MAX ? largest : (float)(sum / input->requests_count);
-    }
+const struct task_steps *task_find(enum model_task task) {
+    static const struct task_steps *const all[MODEL_TASKS_COUNT] = {
+        [TASK_TEXT_CLASSIFICATION] = &task_classify,
+        [TASK_FILL_MASK] = &task_fill_mask,
+    };
+    return all[task];
 }
 
 static void call_score(const struct engine *engine, struct call *call) {
-    const struct call_settings *settings = call->settings;
-    uint32_t labels = engine->info.labels_count;
     struct error err;
     for (uint32_t i = 0; i < call->inputs_count; i++) {
-        struct input *input = &call->inputs[i];
-        for (uint32_t r = 0; r < input->requests_count; r++) {
-            if (score_activate(settings->activation, input->requests[r].outputs, labels))
-                continue;
-            error_set(&err, STATUS_NOT_FINITE,
-                      "the model computed a value that is not finite for this input");
-            err.input = (int)i;
-            call_answer(call, &err);
-            return;
-        }
-        scores_aggregate(input, settings->aggregate, labels);
+        if (engine->steps->score(engine, &call->inputs[i]))
+            continue;
+        error_set(&err, STATUS_NOT_FINITE,
+                  "the model computed a value that is not finite for this input");
+        err.input = (int)i;
+        call_answer(call, &err);
+        return;
     }
     call_answer(call, NULL);
 }
 
 void engine_complete(void *context, struct microbatch *microbatch) {
     struct engine *engine = context;
-    uint32_t labels = engine->info.labels_count;
     for (uint32_t row = 0; row < microbatch->rows; row++) {
-        struct request *request = microbatch->requests[row];
-        struct call *call = request->call;
+        struct call *call = microbatch->requests[row]->call;
         if (!call_is_answered(call)) {
-            memcpy(request->outputs, microbatch->outputs + (size_t)row * labels,
-                   labels * sizeof *request->outputs);
+            if (engine->steps->keep)
+                engine->steps->keep(engine, microbatch, row);
             if (atomic_fetch_sub(&call->requests_left, 1) == 1)
                 call_score(engine, call);
         }

@@ -82,6 +82,10 @@ static enum status spec_check(const struct engine *engine, const struct call_spe
     uint32_t room = engine->info.tokens_max - engine->info.special_tokens;
     if (spec->inputs_count == 0)
         return error_set(err, STATUS_INVALID_VALUE, "the call has no inputs");
+    if (spec->task != engine->info.task_kind)
+        return error_set(err, STATUS_INVALID_VALUE, "the model's task is %s", engine->info.task);
+    if (spec->window && !engine->steps->windows)
+        return error_set(err, STATUS_INVALID_VALUE, "windows are not for %s", engine->info.task);
     if (spec->window && spec->window_stride >= room)
         return error_set(err, STATUS_INVALID_VALUE,
                          "a stride of %u tokens leaves no room in windows of %u tokens",
@@ -106,6 +110,8 @@ static enum status spec_measure(const struct engine *engine, const struct call_s
         *most += bound.most;
         needs->tokens_room += bound.room;
         needs->requests_max += bound.requests;
+        if (engine->steps->bound_reads)
+            engine->steps->bound_reads(engine, input, bound.room, needs);
         if (input->ids)
             needs->given_ids += input->ids_count;
         else
@@ -143,9 +149,10 @@ static struct turns *texts_choose(const struct engine *engine, const struct call
     return engine->texts;
 }
 
-/* Copies the inputs into the call and shares its requests out among them. */
-static void call_fill(const struct engine *engine, const struct call_spec *spec,
-                      struct call *call) {
+/* Copies the inputs into the call and shares its requests out among them. Returns where the room
+ * for texts goes on. */
+static char *call_fill(const struct engine *engine, const struct call_spec *spec,
+                       struct call *call) {
     struct request *requests = call->requests;
     char *texts = call->texts;
     int32_t *ids = call->given_ids;
@@ -170,6 +177,7 @@ static void call_fill(const struct engine *engine, const struct call_spec *spec,
         input->item.weight = text_weight(from);
         fair_flow_append(&call->inputs_flow, &input->item);
     }
+    return texts;
 }
 
 /* The engine's hand in the answer: nothing of the call waits anywhere any more. */
@@ -200,8 +208,6 @@ static enum status call_make(struct engine *engine, const struct call_spec *spec
                              struct call_needs *needs, struct call **out, struct error *err) {
     struct call *call;
     needs->inputs_count = spec->inputs_count;
-    needs->outputs_width = engine->info.labels_count;
-    needs->settings_bytes = sizeof(struct call_settings);
     if (call_open(needs, &call) != STATUS_OK)
         return error_set(err, STATUS_NO_MEMORY, "no memory for a call of %u inputs",
                          spec->inputs_count);
@@ -211,10 +217,8 @@ static enum status call_make(struct engine *engine, const struct call_spec *spec
         .window = spec->window,
         .side = spec->side,
         .window_stride = spec->window_stride,
-        .aggregate = spec->aggregate,
-        .activation =
-            spec->activation == ACTIVATION_AUTO ? engine->info.activation : spec->activation,
         .texts = texts_choose(engine, spec),
+        .steps = engine->steps,
     };
     call->client = spec->client;
     call->deadline_ns = spec->deadline_ns > 0 ? spec->deadline_ns : UINT64_MAX;
@@ -225,7 +229,7 @@ static enum status call_make(struct engine *engine, const struct call_spec *spec
     call->context = spec->context;
     call->submitted_ns = clock_now_ns();
     atomic_init(&call->inputs_left, spec->inputs_count);
-    call_fill(engine, spec, call);
+    engine->steps->fill(engine, spec, call, call_fill(engine, spec, call));
     *out = call;
     return STATUS_OK;
 }
@@ -244,11 +248,13 @@ static enum status admission_refuse(const struct engine *engine, enum status sta
 
 enum status engine_submit(struct engine *engine, const struct call_spec *spec, struct call **out,
                           struct error *err) {
-    struct call_needs needs = {0};
+    struct call_needs needs = {.settings_bytes = sizeof(struct call_settings)};
     uint64_t most = 0;
     _Atomic uint64_t reserved = 0;
     *out = NULL;
     enum status status = spec_check(engine, spec, err);
+    if (status == STATUS_OK)
+        status = engine->steps->measure(engine, spec, &needs, err);
     if (status == STATUS_OK)
         status = spec_measure(engine, spec, &needs, &most, err);
     if (status != STATUS_OK)
@@ -288,11 +294,11 @@ enum status call_outcome(const struct call *call, struct error *err) {
 void call_get_answer(const struct call *call, uint32_t input, struct call_answer *out) {
     const struct input *from = &call->inputs[input];
     *out = (struct call_answer){
-        .scores = from->scores,
         .tokens = from->tokens,
         .windows = from->requests_count,
         .truncated = from->truncated,
     };
+    ((const struct call_settings *)call->settings)->steps->answer(from, out);
 }
 
 /* The three times follow on one another and add up to the whole: a phase that was not reached

@@ -43,7 +43,7 @@ static enum status request_add(const struct engine *engine, struct input *input,
         memcpy(call->type_ids + offset, type_ids, tokens);
     else
         memset(call->type_ids + offset, 0, tokens);
-    return STATUS_OK;
+    return engine->steps->read ? engine->steps->read(engine, input, request, err) : STATUS_OK;
 }
 
 static enum status ids_take(const struct engine *engine, struct input *input, struct error *err) {
@@ -143,7 +143,11 @@ static void input_tokenize(struct tokenizer_worker *worker, struct input *input)
             err.input = (int)(input - call->inputs);
         call_answer(call, &err);
     } else if (atomic_fetch_sub(&call->inputs_left, 1) == 1) {
-        call_queue(engine, call);
+        status = engine->steps->prepare ? engine->steps->prepare(worker, call, &err) : STATUS_OK;
+        if (status == STATUS_OK)
+            call_queue(engine, call);
+        else
+            call_answer(call, &err);
     }
 }
 

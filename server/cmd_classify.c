@@ -181,8 +181,9 @@ static bool submit_inputs(struct work *work, const struct options_rest *argument
             .side = (enum truncation_side)settings->truncation_side,
             .window = settings->window_stride != WINDOW_OFF,
             .window_stride = (uint32_t)settings->window_stride,
-            .aggregate = (enum aggregate)settings->window_aggregate,
-            .activation = (enum activation)settings->activation,
+            .task = ENGINE_TEXT_CLASSIFICATION,
+            .classify = {.activation = (enum activation)settings->activation,
+                         .aggregate = (enum aggregate)settings->window_aggregate},
         };
         if (result == TEXT_INPUT_ITEM)
             callers_submit(work->callers, slot, &spec);

@@ -56,6 +56,8 @@
 #define LIMIT_CALLS                  16384u /* in flight; more are refused as queue_full */
 #define LIMIT_QUEUE_TOKENS_MIN       4096u  /* the automatic --max-queue-tokens is never less */
 #define LIMIT_OUTPUTS_BYTES          (16u << 20) /* outputs of one microbatch, or one row's */
+#define LIMIT_CALL_RANKED            (1u << 20)  /* predictions of one call: masks times top_k */
+#define LIMIT_CALL_TARGETS           65536u      /* of one fill-mask call */
 #define LIMIT_STAGES                 64u
 #define LIMIT_REPLICAS               64u
 #define LIMIT_STAGE_THREADS          64u

@@ -42,6 +42,12 @@ static size_t call_lay_out(struct layout *layout, const struct call_needs *needs
         layout->overflow = true;
     else
         *floats = layout_take(layout, floats_count, sizeof **floats);
+    uint64_t ranked;
+    if (__builtin_mul_overflow(needs->reads_room, (uint64_t)needs->ranked_width, &ranked))
+        layout->overflow = true;
+    else
+        call->ranked = layout_take(layout, ranked, sizeof *call->ranked);
+    call->reads = layout_take(layout, needs->reads_room, sizeof *call->reads);
     call->given_ids = layout_take(layout, needs->given_ids, sizeof *call->given_ids);
     call->ids = layout_take(layout, needs->tokens_room, sizeof *call->ids);
     call->type_ids = layout_take(layout, needs->tokens_room, sizeof *call->type_ids);
@@ -64,6 +70,8 @@ enum status call_open(const struct call_needs *needs, struct call **out) {
     call->inputs_count = needs->inputs_count;
     call->requests_max = needs->requests_max;
     call->tokens_room = needs->tokens_room;
+    call->reads_room = needs->reads_room;
+    call->ranked_width = needs->ranked_width;
     call->heap_index = CALL_UNLISTED;
     call->deadline_ns = UINT64_MAX;
     for (uint32_t i = 0; i < needs->inputs_count; i++, floats += needs->outputs_width) {
@@ -92,6 +100,11 @@ void call_release(struct call *call) {
 bool call_take_tokens(struct call *call, uint32_t tokens, uint64_t *offset) {
     *offset = atomic_fetch_add(&call->tokens_used, tokens);
     return *offset <= call->tokens_room && tokens <= call->tokens_room - *offset;
+}
+
+bool call_take_reads(struct call *call, uint32_t count, uint64_t *offset) {
+    *offset = atomic_fetch_add(&call->reads_used, count);
+    return *offset <= call->reads_room && count <= call->reads_room - *offset;
 }
 
 bool call_answer(struct call *call, const struct error *outcome) {

@@ -44,6 +44,14 @@ struct call {
     uint64_t tokens_room;
     _Atomic uint64_t tokens_used;
 
+    /* Of a head that reads certain tokens and ranks the vocabulary for each: each request takes its
+     * share with call_take_reads(). */
+    uint32_t *reads;
+    struct ranked *ranked; /* ranked_width for each read */
+    uint64_t reads_room;
+    uint32_t ranked_width;
+    _Atomic uint64_t reads_used;
+
     _Atomic uint64_t reserved; /* tokens that admission still counts for this call */
     atomic_uint inputs_left;   /* not yet tokenized */
     atomic_uint requests_left; /* not yet computed */
@@ -68,7 +76,8 @@ struct call_needs {
     uint64_t requests_max; /* of all inputs */
     uint64_t texts_bytes, given_ids;
     uint64_t tokens_room; /* of all sequences */
-    uint32_t outputs_width;
+    uint64_t reads_room;  /* of all sequences; 0 where the head reads first tokens */
+    uint32_t outputs_width, ranked_width;
     size_t settings_bytes;
 };
 
@@ -85,6 +94,10 @@ static inline bool call_is_answered(const struct call *call) {
 
 /* Room for `tokens` ids at *offset of ids and type_ids. False: the call has no such room. */
 bool call_take_tokens(struct call *call, uint32_t tokens, uint64_t *offset);
+
+/* Room for `count` reads at *offset of reads, and as many times ranked_width of ranked. False: the
+ * call has no such room. */
+bool call_take_reads(struct call *call, uint32_t count, uint64_t *offset);
 
 /* Ends the call unless somebody has already: sets the outcome (NULL: success), runs leave, done
  * and gone, in this order, and gives the engine's reference back. The caller must hold a reference

@@ -91,6 +91,8 @@ static enum status read_files(struct tokenizer *tokenizer, const char *dir, stru
                          "merges.txt, nor a sentencepiece model",
                          dir);
     }
+    if (status == STATUS_OK)
+        status = tokenizer_read_roles(tokenizer, dir, err);
     return status == STATUS_OK ? tokenizer_read_config(tokenizer, dir, err) : status;
 }
 

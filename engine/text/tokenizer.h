@@ -102,6 +102,11 @@ enum status tokenizer_decode_clean(const struct tokenizer *tokenizer, const int3
                                    uint32_t count, bool skip_special_tokens, char **out,
                                    size_t *bytes, struct error *err);
 
+/* The ids of the tokens that mask and pad, or -1: as tokenizer_config.json names them, else of the
+ * usual names. */
+int32_t tokenizer_get_mask(const struct tokenizer *tokenizer);
+int32_t tokenizer_get_pad(const struct tokenizer *tokenizer);
+
 /* model_max_length of tokenizer_config.json; 0 when absent or too large to mean anything. */
 uint64_t tokenizer_model_max_length(const struct tokenizer *tokenizer);
 

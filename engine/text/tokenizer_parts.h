@@ -27,6 +27,7 @@ struct tokenizer {
     bool clean_up; /* clean_up_tokenization_spaces of tokenizer_config.json */
     struct tokenizer_options file_options;
     uint64_t model_max_length;
+    int32_t mask_id, pad_id; /* -1: none */
 };
 
 /* Fill an empty tokenizer. Messages name the field, and the files but for tokenizer_read_json().
@@ -45,6 +46,10 @@ enum status tokenizer_open_json(struct view json, struct tokenizer **out, struct
 /* Reads model_max_length and clean_up_tokenization_spaces from DIR/tokenizer_config.json, if that
  * is there. The model is read before. */
 enum status tokenizer_read_config(struct tokenizer *tokenizer, const char *dir, struct error *err);
+
+/* Finds the tokens that mask and pad, by the files of the directory. The model is read before.
+ * Errors: IO, BAD_FILE, NO_MEMORY. */
+enum status tokenizer_read_roles(struct tokenizer *tokenizer, const char *dir, struct error *err);
 
 /* Enters an added token as the pinned library does: a token that the vocabulary has keeps that id,
  * another gets the next free one. `id` is what the file says, or -1. Error: BAD_FILE when the

@@ -132,7 +132,7 @@ static void logits_and_macro_f1_are_those_of_the_reference(void **state) {
     struct call *call = ask(engine,
                             (struct call_spec){.inputs = labelled.inputs,
                                                .inputs_count = labelled.count,
-                                               .activation = ACTIVATION_NONE},
+                                               .classify.activation = ACTIVATION_NONE},
                             &err);
     assert_non_null(call);
     assert_int_equal(call_outcome(call, &err), STATUS_OK);
@@ -193,7 +193,7 @@ static void dtype_check(const struct gate *gate) {
     struct call *call = ask(engine,
                             (struct call_spec){.inputs = labelled.inputs,
                                                .inputs_count = labelled.count,
-                                               .activation = ACTIVATION_NONE},
+                                               .classify.activation = ACTIVATION_NONE},
                             &err);
     assert_non_null(call);
     assert_int_equal(call_outcome(call, &err), STATUS_OK);

@@ -226,9 +226,9 @@ static void windows_see_the_whole_text(void **state) {
     call_release(call);
 
     spec.inputs = &long_one;
-    spec.aggregate = AGGREGATE_MAX;
+    spec.classify.aggregate = AGGREGATE_MAX;
     struct call *largest = ask(engine, spec, &err);
-    spec.aggregate = AGGREGATE_MEAN;
+    spec.classify.aggregate = AGGREGATE_MEAN;
     struct call *mean = ask(engine, spec, &err);
     call_get_answer(largest, 0, &answer);
     call_get_answer(mean, 0, &other);

@@ -168,8 +168,12 @@ static enum status fake_fill(struct call *call, const struct call_spec *spec, st
         }
         call->scores[i][1] = (float)units / 1024;
         call->scores[i][0] = 1 - call->scores[i][1];
-        call->answers[i] = (struct call_answer){call->scores[i],
-                                                truncated ? FAKE_TOKENS_MAX : tokens, 1, truncated};
+        call->answers[i] = (struct call_answer){
+            .scores = call->scores[i],
+            .tokens = truncated ? FAKE_TOKENS_MAX : tokens,
+            .windows = 1,
+            .truncated = truncated,
+        };
     }
     return STATUS_OK;
 }
