@@ -12,7 +12,8 @@
 #include "engine/flow/team_run.h"
 
 /* What a helper is called for: a stage's run by its number, or: */
-enum { CALL_NONE = 0, CALL_STOP = UINT32_MAX };
+#define CALL_NONE 0u
+#define CALL_STOP UINT32_MAX
 
 struct helper {
     struct team *team;
