@@ -282,7 +282,7 @@ class OptionsTest(unittest.TestCase):
         self.refused(("--max-body", "lots"), "--max-body.*lots")
         self.refused(("--timeout", "5 weeks"), "--timeout.*5 weeks")
         self.refused(("--truncate", "maybe"), "--truncate.*maybe")
-        self.refused(("--dtype", "bf16"), "--dtype.*bf16")
+        self.refused(("--dtype", "fp16"), "--dtype.*fp16")
         self.refused(("--layers-per-stage",), "--layers-per-stage")
 
     def test_variables_are_options_and_are_checked_alike(self):
