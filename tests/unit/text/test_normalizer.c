@@ -87,6 +87,40 @@ static void a_step_too_many_is_refused(void **state) {
     assert_int_equal(normalizer_add(&normalizer, &nfd), STATUS_UNSUPPORTED);
 }
 
+static void composition_takes_the_range_of_its_first_code_point(void **state) {
+    (void)state;
+    struct normalizer nfc = {{{.kind = NORMALIZER_NFC}}, 1};
+    struct normalizer nfkc = {{{.kind = NORMALIZER_NFKC}}, 1};
+    check(&nfc, "e\u0301x", (const struct normal_char[]){{0xE9, 0, 1}, {'x', 3, 4}, {0, 0, 0}});
+    check(&nfc, "\u1100\u1161\u11a8", (const struct normal_char[]){{0xAC01, 0, 3}, {0, 0, 0}});
+    check(&nfkc, "\ufb01x",
+          (const struct normal_char[]){{'f', 0, 3}, {'i', 0, 3}, {'x', 3, 4}, {0, 0, 0}});
+}
+
+static void stripping_and_prepending_look_at_the_ends(void **state) {
+    (void)state;
+    struct normalizer strip = {{{.kind = NORMALIZER_STRIP, .left = true, .right = true}}, 1};
+    struct normalizer prepend = {{{.kind = NORMALIZER_PREPEND, .content = {"__", 2}}}, 1};
+    check(&strip, " \ta ", (const struct normal_char[]){{'a', 2, 3}, {0, 0, 0}});
+    check(&strip, "  ", (const struct normal_char[]){{0, 0, 0}});
+    check(&prepend, "ab",
+          (const struct normal_char[]){
+              {'_', 0, 1}, {'_', 0, 1}, {'a', 0, 1}, {'b', 1, 2}, {0, 0, 0}});
+    check(&prepend, "", (const struct normal_char[]){{0, 0, 0}});
+}
+
+static void a_replacement_takes_the_range_of_the_end_of_its_match(void **state) {
+    (void)state;
+    struct normalizer_step step = {.kind = NORMALIZER_REPLACE, .content = {"yz", 2}};
+    struct normalizer replace = {.steps_count = 0};
+    assert_int_equal(pattern_open_string(view_of("ab"), &step.pattern, NULL), STATUS_OK);
+    assert_int_equal(normalizer_add(&replace, &step), STATUS_OK);
+    check(&replace, "xabab",
+          (const struct normal_char[]){
+              {'x', 0, 1}, {'y', 2, 3}, {'z', 2, 3}, {'y', 4, 5}, {'z', 4, 5}, {0, 0, 0}});
+    normalizer_free(&replace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cleaning_drops_and_blanks_and_keeps_ranges),
@@ -95,6 +129,9 @@ int main(void) {
         cmocka_unit_test(a_long_run_of_marks_is_sorted_stably),
         cmocka_unit_test(lowercase_may_grow),
         cmocka_unit_test(a_step_too_many_is_refused),
+        cmocka_unit_test(composition_takes_the_range_of_its_first_code_point),
+        cmocka_unit_test(stripping_and_prepending_look_at_the_ends),
+        cmocka_unit_test(a_replacement_takes_the_range_of_the_end_of_its_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
