@@ -45,7 +45,8 @@ static enum status write(const struct finish *finish, const struct tokenizer *to
             continue;
         truncation_window(finish->options.side, segment->count, segment->kept,
                           finish->options.stride, windows[s], &first[s], &laid[s].count);
-        laid[s].tokens = segment->tokens->tokens + first[s];
+        if (laid[s].count > 0) /* an empty list has no memory to point into */
+            laid[s].tokens = segment->tokens->tokens + first[s];
         laid[s].later_window = windows[s] > 0;
     }
     enum status status = template_apply(template, laid, out);
