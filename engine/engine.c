@@ -43,6 +43,7 @@ static void info_set(struct engine *engine, const struct engine_options *options
     info->task = model_task_name(model_get_task(model));
     info->task_kind = engine->steps->task;
     info->mask_token = engine->mask_token;
+    info->mask_id = tokenizer_get_mask(engine->tokenizer);
     info->dtype = nodes_get_dtype(engine->nodes);
     info->revision = model_get_revision(model);
     info->labels = config->labels;

@@ -137,6 +137,7 @@ struct engine_info {
     const char *name, *family, *task, *dtype, *revision;
     enum engine_task task_kind; /* what `task` names */
     const char *mask_token;     /* as texts spell it; NULL: the tokenizer has none */
+    int32_t mask_id;            /* -1: none */
     const char *const *labels;  /* K label names by index */
     const float *thresholds;    /* K thresholds from thresholds.json, or NULL; NAN: no own one */
     uint32_t labels_count;

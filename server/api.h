@@ -6,6 +6,7 @@
 #include "server/exchange.h"
 
 void api_classify(struct exchange *exchange);     /* POST /v1/classify */
+void api_fill_mask(struct exchange *exchange);    /* POST /v1/fill_mask */
 void api_tokenize(struct exchange *exchange);     /* POST /v1/tokenize */
 void api_detokenize(struct exchange *exchange);   /* POST /v1/detokenize */
 void api_tei_tokenize(struct exchange *exchange); /* POST /tokenize */

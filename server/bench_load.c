@@ -36,6 +36,8 @@ static enum status make_random(const struct engine_info *info, const uint32_t *l
         out->inputs[i].ids_count = lengths[i];
         for (uint32_t k = 0; k < lengths[i]; k++)
             *ids++ = (int32_t)(next_random(&state) % info->vocab_size);
+        if (info->task_kind == ENGINE_FILL_MASK)
+            ids[-1 - (int32_t)(lengths[i] / 2)] = info->mask_id;
     }
     return STATUS_OK;
 }

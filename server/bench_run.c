@@ -9,6 +9,7 @@
 struct drive {
     struct callers *callers;
     const struct bench_load *load;
+    enum engine_task task;
     uint32_t next; /* input to send */
     uint32_t in_flight;
     float *latencies_ms; /* grows; while measuring only */
@@ -18,7 +19,12 @@ struct drive {
 
 static void send_next(struct drive *drive) {
     struct call_spec spec = {
-        .inputs = &drive->load->inputs[drive->next], .inputs_count = 1, .truncate = true};
+        .inputs = &drive->load->inputs[drive->next],
+        .inputs_count = 1,
+        .truncate = true,
+        .task = drive->task,
+        .fill_mask = {.top_k = 5},
+    };
     drive->next = (drive->next + 1) % drive->load->count;
     drive->in_flight++;
     callers_submit(drive->callers, callers_begin(drive->callers), &spec);
@@ -126,7 +132,7 @@ static enum status measure(struct engine *engine, struct drive *drive, uint32_t 
 enum status bench_run(struct engine *engine, const struct bench_load *load, uint32_t clients,
                       uint64_t duration_ns, struct bench_result *out, struct error *err) {
     const struct engine_info *info = engine_get_info(engine);
-    struct drive drive = {.load = load};
+    struct drive drive = {.load = load, .task = info->task_kind};
     *out = (struct bench_result){.stages_count = info->stages_count * info->replicas_count};
     struct stage_statistics *counters = calloc(2 * (size_t)out->stages_count, sizeof *counters);
     out->stages = calloc(out->stages_count, sizeof *out->stages);

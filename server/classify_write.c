@@ -19,14 +19,7 @@ void classify_writer_free(struct classify_writer *writer) {
 
 static void write_head(const struct classify_writer *writer, struct json_writer *out) {
     json_put_begin_object(out);
-    json_put_key(out, "id");
-    json_put_string(out, writer->id);
-    json_put_key(out, "object");
-    json_put_string(out, "list");
-    json_put_key(out, "created");
-    json_put_integer(out, writer->created);
-    json_put_key(out, "model");
-    json_put_string(out, writer->model_name);
+    call_write_head(&writer->head, out);
     json_put_key(out, "activation");
     json_put_string(out, classify_activation_words[writer->activation]);
     json_put_key(out, "data");
@@ -35,13 +28,7 @@ static void write_head(const struct classify_writer *writer, struct json_writer 
 
 static void write_tail(const struct classify_writer *writer, struct json_writer *out) {
     json_put_end_array(out);
-    json_put_key(out, "usage");
-    json_put_begin_object(out);
-    json_put_key(out, "prompt_tokens");
-    json_put_unsigned(out, writer->tokens);
-    json_put_key(out, "total_tokens");
-    json_put_unsigned(out, writer->tokens);
-    json_put_end_object(out);
+    call_write_usage(writer->tokens, out);
     json_put_end_object(out);
 }
 

@@ -4,19 +4,17 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "engine/engine.h"
+#include "server/call_write.h"
 #include "server/classification.h"
 #include "server/json_write.h"
 
 /* What is written, and how far it is. `call` is answered with OK and is not owned. */
 struct classify_writer {
+    struct call_head head;
     const struct call *call;
     const struct engine_info *info;
-    const char *model_name;
-    char id[24]; /* "cls-…" */
-    time_t created;
     uint32_t inputs_count;
     enum activation activation; /* never AUTO */
     struct classification_cut cut;

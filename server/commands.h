@@ -9,6 +9,7 @@
 
 extern const struct command command_serve;
 extern const struct command command_classify;
+extern const struct command command_fill_mask;
 extern const struct command command_tokenize;
 extern const struct command command_plan;
 extern const struct command command_bench;
@@ -26,7 +27,7 @@ struct engine_settings {
     const char *model; /* as given, or NULL for the demo model; see model_source.h */
     uint32_t dtype;    /* index into DTYPE_CHOICES */
     uint64_t stages, replicas, max_in_flight, microbatch_tokens, tokenizer_threads; /* 0: auto */
-    uint64_t stage_threads, stage_timeout_ms;
+    uint64_t stage_threads, stage_timeout_ms, decoder_chunks;
     const char *trace;
     const char *layers_per_stage, *virtual_graphs, *pin;
     bool no_pipelining, no_joining;
@@ -75,7 +76,9 @@ struct engine_settings {
     {.name = "no-joining", .kind = OPTION_FLAG, .offset = offsetof(type, field.no_joining),        \
      .environment = true, .help = "idle cores do not help with a single microbatch"},              \
     OPTION_ROW_AUTO(type, field.max_in_flight, "max-in-flight", LIMIT_MICROBATCHES_IN_FLIGHT,      \
-                    "microbatches in flight in each replica")
+                    "microbatches in flight in each replica"),                                     \
+    OPTION_ROW_AUTO(type, field.decoder_chunks, "decoder-chunks", LIMIT_DECODER_CHUNKS,            \
+                    "slices of the vocabulary in a masked-language head")
 
 #define OPTION_ROWS_FLOW(type, field)                                                              \
     OPTION_ROW_AUTO(type, field.microbatch_tokens, "microbatch-tokens", LIMIT_MICROBATCH_TOKENS,   \

@@ -36,6 +36,7 @@ void engine_start_options(const struct engine_settings *settings, const struct m
                  .no_pipelining = settings->no_pipelining,
                  .no_joining = settings->no_joining,
                  .max_in_flight = (uint32_t)settings->max_in_flight,
+                 .decoder_chunks = (uint32_t)settings->decoder_chunks,
                  .machine = {.cores = (uint32_t)settings->machine.cores,
                              .nodes = (uint32_t)settings->machine.nodes,
                              .smt = (uint32_t)settings->machine.smt,

@@ -7,8 +7,8 @@
 #include "server/commands.h"
 
 static const struct command *const commands[] = {
-    &command_serve, &command_classify, &command_tokenize, &command_plan,
-    &command_check, &command_bench,    &command_health,   &command_version,
+    &command_serve, &command_classify, &command_fill_mask, &command_tokenize, &command_plan,
+    &command_check, &command_bench,    &command_health,    &command_version,
 };
 enum { COMMANDS_COUNT = sizeof commands / sizeof commands[0] };
 

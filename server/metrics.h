@@ -16,6 +16,7 @@ struct server;
 /* The `route` label. The last stands for every path that has no route. */
 #define METRIC_ROUTE_TABLE(X)                                                                      \
     X(CLASSIFY, "/v1/classify")                                                                    \
+    X(FILL_MASK, "/v1/fill_mask")                                                                  \
     X(TOKENIZE, "/v1/tokenize")                                                                    \
     X(DETOKENIZE, "/v1/detokenize")                                                                \
     X(TEI_TOKENIZE, "/tokenize")                                                                   \

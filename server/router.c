@@ -19,6 +19,7 @@ struct route {
 
 static const struct route routes[] = {
     {"/v1/classify", METHOD_POST, METRIC_ROUTE_CLASSIFY, api_classify, API_DIALECT_NATIVE},
+    {"/v1/fill_mask", METHOD_POST, METRIC_ROUTE_FILL_MASK, api_fill_mask, API_DIALECT_NATIVE},
     {"/v1/tokenize", METHOD_POST, METRIC_ROUTE_TOKENIZE, api_tokenize, API_DIALECT_NATIVE},
     {"/v1/detokenize", METHOD_POST, METRIC_ROUTE_DETOKENIZE, api_detokenize, API_DIALECT_NATIVE},
     {"/tokenize", METHOD_POST, METRIC_ROUTE_TEI_TOKENIZE, api_tei_tokenize, API_DIALECT_TEI},

@@ -58,6 +58,7 @@
 #define LIMIT_OUTPUTS_BYTES          (16u << 20) /* outputs of one microbatch, or one row's */
 #define LIMIT_CALL_RANKED            (1u << 20)  /* predictions of one call: masks times top_k */
 #define LIMIT_CALL_TARGETS           65536u      /* of one fill-mask call */
+#define LIMIT_DECODER_CHUNKS         65536u
 #define LIMIT_STAGES                 64u
 #define LIMIT_REPLICAS               64u
 #define LIMIT_STAGE_THREADS          64u

@@ -29,7 +29,7 @@ static void check_input(const struct engine_input *input) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     static const float thresholds[] = {0.5f, 0.25f};
     const struct engine_info info = {.labels_count = 2, .thresholds = thresholds};
-    const struct classify_rules rules = {"demo", &info, INPUTS_MAX, true};
+    const struct call_rules rules = {"demo", &info, INPUTS_MAX, true};
     struct classify_call call;
     struct api_error err = {.code = API_CODE_COUNT};
     if (!classify_read((struct view){(const char *)data, bytes}, &rules, &call, &err)) {
@@ -38,12 +38,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
             abort();
         return 0;
     }
-    if (call.inputs_count == 0 || call.inputs_count > INPUTS_MAX ||
-        call.activation > ACTIVATION_NONE || call.side > TRUNCATION_LEFT ||
+    if (call.body.inputs_count == 0 || call.body.inputs_count > INPUTS_MAX ||
+        call.activation > ACTIVATION_NONE || call.body.side > TRUNCATION_LEFT ||
         call.aggregate > AGGREGATE_MEAN || call.cut.kind > THRESHOLD_MODEL)
         abort();
-    for (uint32_t i = 0; i < call.inputs_count; i++)
-        check_input(&call.inputs[i]);
-    classify_call_free(&call);
+    for (uint32_t i = 0; i < call.body.inputs_count; i++)
+        check_input(&call.body.inputs[i]);
+    call_body_free(&call.body);
     return 0;
 }

@@ -51,7 +51,7 @@ THIRD_PARTY = (
     (r"numa", ["engine/base/memory_node.c"]),
     (r"microhttpd", ["server/http_mhd.c"]),
     (r"jansson", ["engine/model/model_json.h", "engine/text/json_field.h",
-                  "engine/text/tokenizer_*.c", "server/json_*", "server/classify_read.h",
+                  "engine/text/tokenizer_*.c", "server/json_*", "server/call_read.h",
                   "server/expect_parse.c", "server/text_input.c",
                   "server/tokenize_input.h", "server/tokenize_*.c", "tests/*"]),
     (r"cmocka", ["tests/unit/*", "tests/golden/*"]),

@@ -14,10 +14,10 @@
 static const float thresholds[] = {0.5f, NAN, 0.1f};
 static const struct engine_info info = {.labels_count = 3, .thresholds = thresholds};
 static const struct engine_info info_bare = {.labels_count = 3};
-static const struct classify_rules rules = {"demo", &info, 4, true};
-static const struct classify_rules rules_bare = {"demo", &info_bare, 4, false};
+static const struct call_rules rules = {"demo", &info, 4, true};
+static const struct call_rules rules_bare = {"demo", &info_bare, 4, false};
 
-static struct classify_call read_with(const struct classify_rules *with, const char *body) {
+static struct classify_call read_with(const struct call_rules *with, const char *body) {
     struct classify_call call;
     struct api_error err = {0};
     if (!classify_read(view_of(body), with, &call, &err))
@@ -37,19 +37,19 @@ static void assert_refused(const char *body, enum api_code code, const char *par
 static void the_defaults_are_those_of_the_server_and_the_model(void **state) {
     (void)state;
     struct classify_call call = read_with(&rules, "{\"input\":\"a\"}");
-    assert_int_equal(call.inputs_count, 1);
-    assert_false(call.many);
-    assert_true(call.truncate);
+    assert_int_equal(call.body.inputs_count, 1);
+    assert_false(call.body.many);
+    assert_true(call.body.truncate);
     assert_int_equal(call.cut.top_k, 0);
     assert_int_equal(call.cut.kind, THRESHOLD_NONE);
     assert_int_equal(call.activation, ACTIVATION_AUTO);
-    assert_int_equal(call.side, TRUNCATION_RIGHT);
+    assert_int_equal(call.body.side, TRUNCATION_RIGHT);
     assert_false(call.window);
-    classify_call_free(&call);
+    call_body_free(&call.body);
     call = read_with(&rules_bare, "{\"inputs\":[\"a\"]}");
-    assert_false(call.truncate);
-    assert_true(call.many);
-    classify_call_free(&call);
+    assert_false(call.body.truncate);
+    assert_true(call.body.many);
+    call_body_free(&call.body);
 }
 
 static void every_field_is_read(void **state) {
@@ -62,19 +62,19 @@ static void every_field_is_read(void **state) {
     assert_int_equal(call.cut.kind, THRESHOLD_VALUE);
     assert_true(call.cut.threshold == 0.3f);
     assert_int_equal(call.activation, ACTIVATION_NONE);
-    assert_false(call.truncate);
-    assert_int_equal(call.side, TRUNCATION_LEFT);
+    assert_false(call.body.truncate);
+    assert_int_equal(call.body.side, TRUNCATION_LEFT);
     assert_true(call.window);
     assert_int_equal(call.window_stride, 5);
     assert_int_equal(call.aggregate, AGGREGATE_MEAN);
-    classify_call_free(&call);
+    call_body_free(&call.body);
     call = read_with(&rules, "{\"input\":\"a\",\"threshold\":\"model\"}");
     assert_int_equal(call.cut.kind, THRESHOLD_MODEL);
-    classify_call_free(&call);
+    call_body_free(&call.body);
     call = read_with(&rules, "{\"input\":\"a\",\"top_k\":null,\"threshold\":null,\"window\":null,"
                              "\"model\":null,\"truncate\":null}");
-    assert_true(call.truncate);
-    classify_call_free(&call);
+    assert_true(call.body.truncate);
+    call_body_free(&call.body);
 }
 
 static void an_array_may_mix_texts_pairs_and_ids(void **state) {
@@ -82,25 +82,25 @@ static void an_array_may_mix_texts_pairs_and_ids(void **state) {
     struct classify_call call =
         read_with(&rules, "{\"input\":[\"a\\u0000b\",{\"text\":\"c\",\"text_pair\":\"\"},[7,8,9],"
                           "{\"text\":\"d\",\"text_pair\":null}]}");
-    assert_int_equal(call.inputs_count, 4);
-    assert_int_equal(call.inputs[0].text.bytes, 3);
-    assert_null(call.inputs[0].text_pair.data);
-    assert_true(view_equals_c(call.inputs[1].text, "c"));
-    assert_non_null(call.inputs[1].text_pair.data);
-    assert_int_equal(call.inputs[1].text_pair.bytes, 0);
-    assert_int_equal(call.inputs[2].ids_count, 3);
-    assert_int_equal(call.inputs[2].ids[2], 9);
-    assert_null(call.inputs[3].text_pair.data);
-    classify_call_free(&call);
+    assert_int_equal(call.body.inputs_count, 4);
+    assert_int_equal(call.body.inputs[0].text.bytes, 3);
+    assert_null(call.body.inputs[0].text_pair.data);
+    assert_true(view_equals_c(call.body.inputs[1].text, "c"));
+    assert_non_null(call.body.inputs[1].text_pair.data);
+    assert_int_equal(call.body.inputs[1].text_pair.bytes, 0);
+    assert_int_equal(call.body.inputs[2].ids_count, 3);
+    assert_int_equal(call.body.inputs[2].ids[2], 9);
+    assert_null(call.body.inputs[3].text_pair.data);
+    call_body_free(&call.body);
 }
 
 static void a_flat_array_of_integers_is_one_text(void **state) {
     (void)state;
     struct classify_call call = read_with(&rules, "{\"input\":[10,11,12,13,14,15]}");
-    assert_int_equal(call.inputs_count, 1);
-    assert_false(call.many);
-    assert_int_equal(call.inputs[0].ids_count, 6);
-    classify_call_free(&call);
+    assert_int_equal(call.body.inputs_count, 1);
+    assert_false(call.body.many);
+    assert_int_equal(call.body.inputs[0].ids_count, 6);
+    call_body_free(&call.body);
 }
 
 static void wrong_inputs_are_named(void **state) {
