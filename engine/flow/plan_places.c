@@ -128,12 +128,23 @@ static uint32_t nodes_count(const struct plan *plan, uint32_t vg) {
     return count;
 }
 
+/* Whether a core for each stage thread is better chosen here than by the kernel, thread by thread
+ * and anew whenever it likes. With cores to spare that are all alike it is not, unless virtual
+ * graphs were given: two processes that both took the first ones would leave the others idle. */
+static bool pinning_pays(const struct plan_work *work, const struct plan *plan, uint64_t need) {
+    const struct topology *machine = plan->machine;
+    if (need > work->cores_count || work->cores_count > machine->cores)
+        return false;
+    return need == work->cores_count || work->hand.vgs_count > 0 || machine->nodes_count > 1 ||
+           machine->cpus_count > machine->cores_count;
+}
+
 void plan_places_set(const struct plan_work *work, struct plan *plan) {
     uint64_t need = (uint64_t)plan->replicas * plan->vgs_count * plan->stage_threads;
     plan->pinned = plan->own_cores = false;
     if (work->hand.sets_count > 0)
         places_obey(&work->hand, plan);
-    else if (need <= work->cores_count && work->cores_count <= plan->machine->cores)
+    else if (pinning_pays(work, plan, need))
         places_share_out(work, plan);
     else
         places_float(plan);

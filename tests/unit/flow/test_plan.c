@@ -304,6 +304,30 @@ static void a_quota_or_too_many_stages_leave_the_threads_unpinned(void **state) 
     assert_true(plan.tokens_per_second > rate * 0.95 && plan.tokens_per_second < rate);
 }
 
+static void cores_to_spare_are_left_to_the_kernel_where_all_are_alike(void **state) {
+    (void)state;
+    struct plan_wishes wishes = wishes_of(4);
+    wishes.replicas = 2;
+    wishes.stages = 1;
+    assert_planned(&wishes);
+    assert_false(plan.pinned);
+    assert_place(1, 0, "0,1,2,3", 0);
+    assert_says(plan.reason, "not pinned: 2 threads for 4 cores");
+    double rate = plan.tokens_per_second;
+    machine.cpus[machine.cpus_count++] =
+        (struct topology_cpu){.cpu = 4, .sibling = 1, .speed = TOPOLOGY_SPEED_MAX};
+    assert_planned(&wishes);
+    assert_true(plan.pinned);
+    assert_place(1, 0, "1", 0);
+    assert_true(plan.tokens_per_second == rate);
+    wishes = wishes_of(4);
+    machine.nodes_count = 2;
+    wishes.replicas = 1;
+    wishes.stages = 3;
+    assert_planned(&wishes);
+    assert_true(plan.pinned);
+}
+
 static void layers_by_hand_are_obeyed(void **state) {
     (void)state;
     const struct {
@@ -524,6 +548,7 @@ int main(void) {
         cmocka_unit_test(equal_sets_share_their_cores),
         cmocka_unit_test(cores_are_physical_and_replicas_stay_on_their_node),
         cmocka_unit_test(a_quota_or_too_many_stages_leave_the_threads_unpinned),
+        cmocka_unit_test(cores_to_spare_are_left_to_the_kernel_where_all_are_alike),
         cmocka_unit_test(layers_by_hand_are_obeyed),
         cmocka_unit_test(wrong_wishes_are_refused_with_a_reason),
         cmocka_unit_test(the_table_names_the_graph_of_every_part),
