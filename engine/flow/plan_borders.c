@@ -4,7 +4,7 @@
  * dynamic programming over (stages, thirds) finds them exactly:
  *   best[n][t] = least over k of max(best[n-1][k], cost of thirds k..t and their hand-over)
  * where the first stage carries the embedding and the head too. Where several stages share a CPU
- * set, all borders are tried when they are few; else these are the start of a descent that moves
+ * set, all borders are tried when they are few; else these are the start of descents that move
  * thirds between any two stages. */
 #include <string.h>
 
@@ -143,7 +143,7 @@ static bool thirds_move(struct plan_work *work, struct plan *plan, uint32_t from
 }
 
 /* Moves thirds between any two stages while that helps. */
-static void borders_descend(struct plan_work *work, struct plan *plan, uint32_t *thirds) {
+static struct reached borders_descend(struct plan_work *work, struct plan *plan, uint32_t *thirds) {
     enum { ROUNDS_MAX = 100 };
     struct reached reached = {0, 0};
     bool moved = true;
@@ -154,6 +154,35 @@ static void borders_descend(struct plan_work *work, struct plan *plan, uint32_t 
             for (uint32_t to = 0; to < plan->encoder_stages; to++)
                 if (from != to)
                     moved |= thirds_move(work, plan, from, to, thirds, &reached);
+    }
+    return reached;
+}
+
+/* Several moves at a time, another choice for each `kick`. */
+static void thirds_kick(uint32_t *thirds, uint32_t stages, uint32_t kick) {
+    for (uint32_t i = 0; i < stages; i++) {
+        const uint32_t from = (kick * 7 + i * 5) % stages;
+        const uint32_t to = (from + 1 + (kick + i * i) % (stages - 1)) % stages;
+        const uint32_t moved = thirds[from] > 1 + kick % 3 ? 1 + kick % 3 : thirds[from] - 1;
+        thirds[from] -= moved;
+        thirds[to] += moved;
+    }
+}
+
+/* A descent ends where no single move helps; others from about there may end higher. */
+static void borders_search(struct plan_work *work, struct plan *plan, uint32_t *thirds) {
+    enum { KICKS = 200 };
+    const uint32_t stages = plan->encoder_stages;
+    struct reached best = borders_descend(work, plan, thirds);
+    uint32_t tried[LIMIT_STAGES];
+    for (uint32_t kick = 1; kick <= KICKS / stages; kick++) {
+        memcpy(tried, thirds, stages * sizeof *thirds);
+        thirds_kick(tried, stages, kick);
+        const struct reached reached = borders_descend(work, plan, tried);
+        if (reached.rate <= best.rate * (1 + 1e-9))
+            continue;
+        best = reached;
+        memcpy(thirds, tried, stages * sizeof *thirds);
     }
 }
 
@@ -176,5 +205,5 @@ void plan_borders_find(struct plan_work *work, struct plan *plan, uint32_t *thir
     if (ways_count(thirds_count(work), stages) <= WAYS_MAX)
         borders_try_all(work, plan, thirds);
     else
-        borders_descend(work, plan, thirds);
+        borders_search(work, plan, thirds);
 }
