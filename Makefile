@@ -57,7 +57,7 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        tidy format bench fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image \
+        tidy format bench plans fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image \
         install clean FORCE
 .DELETE_ON_ERROR:
 
@@ -135,6 +135,10 @@ format: ## rewrite the C files as .clang-format says
 bench: deps-bench ## tokens a second of the server and of the bare engine, in one run
 	@$(MAKE) --no-print-directory all
 	python3 tests/bench/bench.py $(ARGS)
+
+plans: ## the automatic plan and all sensible ones by hand on this machine, in one run
+	@$(MAKE) --no-print-directory all
+	python3 tests/bench/plans.py $(ARGS)
 
 fuzz: deps-fuzz ## fuzz every parser for FUZZ_SECONDS each
 	@$(MAKE) --no-print-directory fuzz-built CC=clang \
