@@ -57,8 +57,8 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        tidy format bench plans fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image \
-        install clean FORCE
+        tidy format bench plans fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench \
+        image install clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
