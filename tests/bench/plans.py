@@ -103,7 +103,8 @@ def main():
     rates = [statistics.median(rate for rate, _ in one) for one in runs]
     best = max(rates)
     print(f"{told['cores']} cores, texts of {arguments.lengths} tokens, "
-          f"{arguments.clients} clients, medians of {arguments.rounds} rounds of {arguments.seconds} s\n")
+          f"{arguments.clients} clients, medians of {arguments.rounds} rounds of "
+          f"{arguments.seconds} s\n")
     print(f"{'plan':58s} {'tokens/s':>9s} {'of best':>7s} {'predicted':>10s} {'measured':>9s}")
     for i in sorted(range(len(plans)), key=lambda i: -rates[i]):
         print_plan(*plans[i], runs[i], best, arguments)
