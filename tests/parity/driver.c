@@ -8,7 +8,8 @@
  *        "types", "specials", "segments", "tokens"}; or {"error": message}
  * {"decode": [ids], "skip"?}  -> {"text"} or {"error"}
  * {"list": true}  -> {"tokens": [the token of each id, null where there is none]}
- * {"time": [texts], "options"?}  encodes all of them -> {"seconds" (of the processor), "tokens"}
+ * {"time": [texts], "fresh"?, options as above}  encodes all, in an empty scratch if asked
+ *     -> {"seconds" (of the processor), "tokens"}
  * {"load": "...", "dir": true?}  opens and closes a tokenizer -> {"seconds"}
  *
  * Ends with the input; a line that is none of these ends it with status 1. */
@@ -168,6 +169,12 @@ static json_t *answer_list(const struct driver *driver) {
 static json_t *answer_time(struct driver *driver, const json_t *texts, const json_t *options_ask) {
     struct tokenizer_options options = read_options(options_ask);
     uint64_t tokens = 0;
+    if (json_is_true(json_object_get(options_ask, "fresh"))) {
+        tokenizer_scratch_close(driver->scratch);
+        driver->scratch = NULL;
+        if (tokenizer_scratch_open(driver->tokenizer, &driver->scratch) != STATUS_OK)
+            return NULL;
+    }
     double start = seconds_used();
     for (size_t i = 0; i < json_array_size(texts); i++) {
         struct view text = string_view(json_array_get(texts, i));
