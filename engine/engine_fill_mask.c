@@ -29,15 +29,15 @@ static enum status measure(const struct engine *engine, const struct call_spec *
     return STATUS_OK;
 }
 
-/* A text has at most one mask for each time that its mask token's bytes fit into it; normalization
- * may lengthen it as `room` says. Beyond what a call may ask for, the exact count decides. */
+/* Every token may be a mask, but a text has at most one for each time that the mask token's bytes
+ * fit into it. Beyond what a call may ask for, the exact count decides. */
 static void bound_reads(const struct engine *engine, const struct engine_input *input,
-                        uint64_t room, struct call_needs *needs) {
-    const size_t bytes = engine->info.mask_token ? strlen(engine->info.mask_token) : 1;
+                        uint64_t room, uint64_t bytes, struct call_needs *needs) {
+    const size_t mask_bytes = engine->info.mask_token ? strlen(engine->info.mask_token) : 1;
     const uint64_t most = LIMIT_CALL_RANKED / needs->ranked_width;
     uint64_t reads = room;
-    if (!input->ids && room / bytes + 1 < reads)
-        reads = room / bytes + 1;
+    if (!input->ids && bytes / mask_bytes + 1 < reads)
+        reads = bytes / mask_bytes + 1;
     needs->reads_room += reads;
     if (needs->reads_room > most)
         needs->reads_room = most;

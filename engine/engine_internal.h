@@ -62,9 +62,9 @@ struct task_steps {
     enum status (*measure)(const struct engine *engine, const struct call_spec *spec,
                            struct call_needs *needs, struct error *err);
     /* Submitting thread, after measure: adds the reads of one input, which has `room` tokens at
-     * most. */
+     * most and, if it is a text, `bytes` bytes once it is normalised. */
     void (*bound_reads)(const struct engine *engine, const struct engine_input *input,
-                        uint64_t room, struct call_needs *needs);
+                        uint64_t room, uint64_t bytes, struct call_needs *needs);
     /* Submitting thread: the options into the call's settings; `texts` is the room that measure
      * asked for. */
     void (*fill)(const struct engine *engine, const struct call_spec *spec, struct call *call,

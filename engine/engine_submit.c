@@ -11,6 +11,7 @@
 struct bound {
     uint64_t least, most; /* tokens, counted for the limits and for admission */
     uint64_t room;        /* tokens that there must be memory for */
+    uint64_t bytes;       /* of the text once it is normalised, at most */
     uint64_t requests;
 };
 
@@ -66,7 +67,7 @@ static enum status bound_input(const struct engine *engine, const struct call_sp
     uint64_t bytes = (uint64_t)input->text.bytes + input->text_pair.bytes, ignored;
     uint32_t special = tokenizer_special_count(engine->tokenizer, input->text_pair.data != NULL);
     uint64_t content_room = ROOM_FACTOR * bytes + ROOM_EXTRA;
-    *out = (struct bound){.least = special, .requests = 1};
+    *out = (struct bound){.least = special, .bytes = content_room, .requests = 1};
     if (spec->window) {
         bound_windows(engine, spec->window_stride, bytes, &ignored, &out->most);
         bound_windows(engine, spec->window_stride, content_room, &out->requests, &out->room);
@@ -111,7 +112,7 @@ static enum status spec_measure(const struct engine *engine, const struct call_s
         needs->tokens_room += bound.room;
         needs->requests_max += bound.requests;
         if (engine->steps->bound_reads)
-            engine->steps->bound_reads(engine, input, bound.room, needs);
+            engine->steps->bound_reads(engine, input, bound.room, bound.bytes, needs);
         if (input->ids)
             needs->given_ids += input->ids_count;
         else
