@@ -9,12 +9,13 @@ static const struct token_template *template_of(const struct tokenizer *tokenize
     return &tokenizer->templates[finish->pair][finish->options.add_special_tokens];
 }
 
-/* The blanks of a token; `surface` goes along with the tokens. */
+/* The blanks of a token as it was made: the vocabulary's spelling counts for one of the model's,
+ * also where an added token has the same id and another form. `surface` goes along. */
 static struct token_blanks blanks_of(const struct tokenizer *tokenizer,
                                      const struct token_list *list, size_t index, size_t *surface) {
     if (*surface < list->surfaces_count && list->surfaces[*surface].token == index)
         return list->surfaces[(*surface)++].blanks;
-    return offset_trim_count(tokenizer_token(tokenizer, list->tokens[index].id));
+    return offset_trim_count(vocabulary_token(&tokenizer->vocabulary, list->tokens[index].id));
 }
 
 /* Trims the offsets of one piece of the template, which stands at `at` of the encoding. */

@@ -134,14 +134,32 @@ def row(rng):
             "encodings": [encoding(value) for value in [whole] + whole.overflowing]}
 
 
+def model_token_with_an_added_form():
+    """The model finds a token that is an added one too, whose own form has a blank in front."""
+    document = {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [dict(added_token("b", random.Random(1), 5), single_word=False,
+                              lstrip=False, rstrip=False, normalized=True, special=False)],
+        "normalizer": {"type": "Prepend", "prepend": " "},
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
+                           "use_regex": True},
+        "decoder": None,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": VOCAB,
+                  "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}}
+    whole = Tokenizer.from_str(json.dumps(document)).encode("b a\tb b")
+    return {"tokenizer": document, "text": "b a\tb b", "text_pair": None, "add": True,
+            "encodings": [encoding(whole)]}
+
+
 def main():
     assert tokenizers.__version__ == PINNED
     rng = random.Random(11)
     count = 0
     with open(OUT, "w", encoding="ascii") as out:
         out.write(json.dumps({"vocab": VOCAB}, separators=(",", ":")) + "\n")
-        while count < ROWS:
-            made = row(rng)
+        while count <= ROWS:
+            made = row(rng) if count < ROWS else model_token_with_an_added_form()
             if made is not None and len(made["encodings"]) < 30:
                 del made["tokenizer"]["model"]
                 out.write(json.dumps(made, separators=(",", ":")) + "\n")
