@@ -86,8 +86,9 @@ $$root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends $$missing </dev/null >/dev/null
 endef
 
-deps: deps-program deps-test deps-bench ## install the missing Debian packages for all targets
-
+# One list at a time: two installers at once would wait for, or fail at, each other's lock.
+deps: ## install the missing Debian packages for all targets
+	$(call packages,$(sort $(PROGRAM_PACKAGES) $(TEST_PACKAGES) $(BENCH_PACKAGES)))
 deps-program:
 	$(call packages,$(PROGRAM_PACKAGES))
 deps-test:

@@ -1,6 +1,7 @@
 """Random plans of every kind (borders inside layers, virtual graphs, replicas, teams, CPU sets,
 limits of what is in flight, microbatch sizes) give the bytes of the sequential engine: one stage,
 one replica, one thread."""
+import json
 import os
 import pathlib
 import random
@@ -8,6 +9,7 @@ import tempfile
 import unittest
 
 import harness
+import masked
 import tiny
 
 PLANS = harness.scaled(24, 6)
@@ -48,6 +50,11 @@ def random_plan(rng, layers):
     return options
 
 
+def fill_mask_plan(rng, layers):
+    """The same with the decoder's vocabulary in slices."""
+    return random_plan(rng, layers) + ["--decoder-chunks", str(rng.choice((1, 2, 3, 7, 64)))]
+
+
 def texts(words, longest, count):
     """Texts of 1 to `longest` words, a line each: short ones, some long, borders of row blocks."""
     rng = random.Random(11)
@@ -73,12 +80,12 @@ class RandomPlansTest(unittest.TestCase):
         self.assertEqual((status, errors), (0, ""), plan)
         return output
 
-    def check(self, command, model, layers, lines, seed, plans=PLANS, more=()):
+    def check(self, command, model, layers, lines, seed, plans=PLANS, more=(), make=random_plan):
         rng = random.Random(seed)
         expected = self.answers(command, model, lines, SEQUENTIAL + more)
         self.assertEqual(expected.count(b"\n"), lines.count(b"\n"))
         for _ in range(plans):
-            plan = random_plan(rng, layers) + list(more)
+            plan = make(rng, layers) + list(more)
             self.assertEqual(self.answers(command, model, lines, plan), expected, plan)
 
     def test_classify_with_the_demo_model(self):
@@ -98,6 +105,20 @@ class RandomPlansTest(unittest.TestCase):
     def test_classify_with_a_tiny_model(self):
         layers = tiny.config()["num_hidden_layers"]
         self.check("classify", self.tiny, layers, texts(tiny.WORDS[5:], 30, 80), 2)
+
+    def test_fill_mask_with_the_demo_model_s_body(self):
+        model = masked.write(harness.DEMO, pathlib.Path(self.folder.name) / "masked")
+        words = ["what", "a", "day", "the", "thanks", "[MASK]", "!"]
+        lines = b"".join(b"[MASK] " + line + b"\n"
+                         for line in texts(words, 120, 12).splitlines())
+        self.check("fill-mask", model, 6, lines, 4, make=fill_mask_plan)
+
+    def test_fill_mask_with_a_tiny_model(self):
+        model = harness.ROOT / "tests" / "golden" / "mask_models" / "tied-bfloat16"
+        layers = json.loads((model / "config.json").read_text())["num_hidden_layers"]
+        lines = b"".join(b"the [MASK] " + line + b"\n" for line in
+                         texts(["of", "world", "[MASK]", "one", "and"], 12, 30).splitlines())
+        self.check("fill-mask", model, layers, lines, 5, make=fill_mask_plan)
 
 
 if __name__ == "__main__":

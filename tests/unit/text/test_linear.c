@@ -1,5 +1,5 @@
-/* test_linear.c: no normalizer and no pre-tokenizer takes more than linear time for texts that try
- * to make it, and a pattern that would is an error. */
+/* test_linear.c: no normalizer, pre-tokenizer or model takes more than linear time for texts that
+ * try to make it, and a pattern that would is an error. */
 #include <stdio.h>
 #include <time.h>
 
@@ -12,10 +12,11 @@
 #define REGEX(expression)                                                                          \
     SPLIT("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" expression                               \
           "\"},\"behavior\":\"Isolated\",\"invert\":false}")
-#define FORM(name) NORMALIZER("{\"type\":\"" name "\"}")
+#define MODEL(part) "\"model\":" part
+#define FORM(name)  NORMALIZER("{\"type\":\"" name "\"}")
 
 /* GPT-2's pattern and one of a newer model, as they stand in files. */
-#define WORDS      "'s| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+"
+#define WORDS       "'s| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+"
 #define NEWER                                                                                      \
     "(?i:'s|'t|'re)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}{1,3}| ?[^\\\\s\\\\p{L}"       \
     "\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
@@ -34,15 +35,29 @@ static const char *const PARTS[] = {
     SPLIT("{\"type\":\"UnicodeScripts\"}"),
     REGEX(WORDS),
     REGEX(NEWER),
+    MODEL(
+        "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2,\"aaaaaaaa\":3,\" \":4,\"  \":5,"
+        "\"b\":6,\"ab\":7},\"merges\":[\"a b\",\"a a\",\"aa aa\",\"aaaa aaaa\"]}"),
+    MODEL("{\"type\":\"BPE\",\"vocab\":{\"u\":0,\"a\":1,\"##a\":2,\"aa\":3,\"##aa\":4},\"merges\":"
+          "[\"##a ##a\",\"a ##a\"],\"unk_token\":\"u\",\"continuing_subword_prefix\":\"##\"}"),
+    MODEL("{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"u\",0],[\"a\",-2],[\"aa\",-3.5],"
+          "[\"aaaaaaaa\",-9],[\" \",-2],[\"ab\",-2.25],[\"  \",-3]]}"),
+    MODEL("{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"u\",0],"
+          "[\"a\",-2],[\"<0xCC>\",0],[\"<0x81>\",0],[\"<0x20>\",0]]}"),
+    MODEL("{\"type\":\"WordLevel\",\"unk_token\":\"u\",\"vocab\":{\"u\":0,\"aaaa\":1}}"),
+    MODEL("{\"type\":\"WordPiece\",\"unk_token\":\"u\",\"continuing_subword_prefix\":\"##\","
+          "\"max_input_chars_per_word\":100000000,"
+          "\"vocab\":{\"u\":0,\"a\":1,\"##a\":2,\"##aaaa\":3}}"),
 };
+
+#define PLAIN_MODEL                                                                                \
+    MODEL("{\"type\":\"WordPiece\",\"unk_token\":\"u\",\"continuing_subword_prefix\":\"##\","      \
+          "\"max_input_chars_per_word\":5,\"vocab\":{\"u\":0}}")
 
 static struct tokenizer *open_with(const char *part) {
     char json[2048];
-    snprintf(json, sizeof json,
-             "{\"version\":\"1.0\",%s,\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"u\","
-             "\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":5,"
-             "\"vocab\":{\"u\":0}}}",
-             part);
+    bool model = strncmp(part, "\"model\"", 7) == 0;
+    snprintf(json, sizeof json, "{\"version\":\"1.0\",%s%s}", part, model ? "" : "," PLAIN_MODEL);
     struct tokenizer *tokenizer;
     struct error err;
     if (tokenizer_open_json(view_of(json), &tokenizer, &err) != STATUS_OK)
@@ -85,8 +100,8 @@ static void run_close(struct run *run) {
 
 static void four_times_the_text_takes_less_than_eight_times_as_long(void **state) {
     (void)state;
-    static const char *const UNITS[] = {"a", "\u0301", " ",   "\u0301\u0323", "\u4e2d",
-                                        "!", "a b",    "1\n", " \t"};
+    static const char *const UNITS[] = {"a",   "\u0301", " ",   "\u0301\u0323", "\u4e2d",   "!",
+                                        "a b", "1\n",    " \t", "[SEP]",        "aaaaaaaab"};
     enum { SHORT = 60000, LONG = 4 * SHORT, TRIES = 6 };
     char *text = malloc(LONG);
     for (size_t part = 0; part < sizeof PARTS / sizeof *PARTS; part++) {
