@@ -73,8 +73,7 @@ static const struct option options[] = {
 /* As flags these are unknown like any other name; as variables they would go unnoticed, and a
  * server must not start without the API key that it was given. */
 static const char *const later_names[] = {
-    "decoder-chunks", "api-key", "api-key-file", "cors-origin",
-    "tls-cert",       "tls-key", "admin-port",   NULL,
+    "api-key", "api-key-file", "cors-origin", "tls-cert", "tls-key", "admin-port", NULL,
 };
 
 static int run(int argc, char **argv);

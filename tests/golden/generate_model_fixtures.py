@@ -132,7 +132,8 @@ def rows_of(model, texts):
         except Exception:  # the library raises nothing narrower
             yield {"text": text, "error": True}
             continue
-        yield {"text": text, "ids": made.ids, "offsets": [at for span in made.offsets for at in span]}
+        offsets = [at for span in made.offsets for at in span]
+        yield {"text": text, "ids": made.ids, "offsets": offsets}
 
 
 def main():

@@ -122,13 +122,22 @@ class CommandLine(CommandTest):
                 self.assertIn(part, message)
 
     def test_options_of_later_versions_are_refused_and_never_ignored(self):
-        for option in ("decoder-chunks", "api-key", "api-key-file", "cors-origin", "tls-cert",
+        for option in ("api-key", "api-key-file", "cors-origin", "tls-cert",
                        "tls-key", "admin-port"):
             self.assertIn("unknown option '--%s'" % option, self.refused("serve", "--" + option))
             variable = "BERTD_" + option.upper().replace("-", "_")
             message = self.refused("serve", env={variable: "secret-value"})
             self.assertIn(variable, message)
             self.assertNotIn("secret-value", message)
+
+    def test_every_option_of_serve_is_a_variable_too(self):
+        options = re.findall(r"^  --([a-z-]+) ", self.good("serve", "--help").decode(), re.M)
+        self.assertGreater(len(options), 30)
+        for option in options:
+            if option not in ("help", "model", "host", "trace"):
+                variable = "BERTD_" + option.upper().replace("-", "_")
+                self.assertRegex(self.refused("serve", env={variable: "?!"}),
+                                 "(%s|--%s): .*\\?!" % (variable, option))
 
     def test_variables_set_options_and_flags_win(self):
         self.assertIn("BERTD_STAGES: got 'x'", self.refused("plan", env={"BERTD_STAGES": "x"}))
@@ -150,7 +159,8 @@ class Version(CommandTest):
     def test_it_names_program_library_cpu_and_dtype(self):
         output = self.good("version").decode()
         self.assertRegex(output, r"\Abertd \d+\.\d+\.\d+\noneDNN \d+\.\d+\.\d+\n"
-                                 r"CPU features:[^\n]*\ndtype auto: f32\n\Z")
+                                 r"CPU features:[^\n]*\ndtype auto: (f32|bf16)\n\Z")
+        self.assertEqual("avx512bf16" in output, "auto: bf16" in output)
         self.assertEqual(self.good("--version").decode(), output)
 
 

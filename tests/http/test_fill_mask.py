@@ -1,5 +1,5 @@
-"""POST /v1/fill_mask and `bertd fill-mask`: the answers of the pipeline of transformers, what a body
-may say, the other task's routes, and that the decoder shares the embedding's matrix."""
+"""POST /v1/fill_mask and `bertd fill-mask`: the answers of the pipeline of transformers, what a
+body may say, the other task's routes, and that the decoder shares the embedding's matrix."""
 import json
 import pathlib
 import re

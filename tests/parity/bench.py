@@ -136,17 +136,19 @@ def measure(driver, text):
 
 
 def ratio_of(driver, unit):
-    """The large text's time over the small one's; measured again when a busy machine may be why."""
-    small, large, ratio = [], [], 0
-    for _ in range(8):
-        small.append(measure(driver, repeated(unit, SMALL_BYTES)))
-        if small[-1] is None:
+    """The large text's time over the small one's, measured one beside the other since a processor
+    changes its speed; the median of several where one pair says too much. With the large one's
+    least time."""
+    large, ratios = [], []
+    for _ in range(9):
+        small = measure(driver, repeated(unit, SMALL_BYTES))
+        if small is None:
             return None, None
         large.append(measure(driver, repeated(unit, LARGE_BYTES)))
-        ratio = min(large) / max(min(small), 2e-4)
-        if ratio < LINEAR_MAX:
+        ratios.append(large[-1] / max(small, 2e-4))
+        if statistics.median(ratios) < LINEAR_MAX:
             break
-    return ratio, min(large)
+    return statistics.median(ratios), min(large)
 
 
 def check_linear(folder, names):
