@@ -107,8 +107,10 @@ static void write_slice(const struct trace *trace, uint32_t replica, uint32_t st
     if (trace->stages_count > 1) {
         const char flow = stage == 0 ? 's' : stage + 1 < trace->stages_count ? 't' : 'f';
         write_start(file, flow, "flow", replica, stage, slice->start_ns);
-        fprintf(file, ",\"cat\":\"microbatch\",\"id\":\"%u.%llu\"%s}", replica,
-                (unsigned long long)slice->number, flow == 'f' ? ",\"bp\":\"e\"" : "");
+        /* Perfetto takes plain integers alone, and one arrow for one id. */
+        const uint64_t id = slice->number * trace->replicas_count + replica;
+        fprintf(file, ",\"cat\":\"microbatch\",\"id\":%llu%s}", (unsigned long long)id,
+                flow == 'f' ? ",\"bp\":\"e\"" : "");
     }
     snprintf(counter, sizeof counter, "waiting for %s",
              trace->tracks[replica * trace->stages_count + stage].name);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,31 @@ static const json_t *find(const json_t *events, const char *kind, int pid, int t
     return NULL;
 }
 
+/* The id of an arrow's end, which must be an integer. */
+static double flow_of(const json_t *events, const char *kind, int pid, int tid, double start) {
+    const json_t *id = json_object_get(find(events, kind, pid, tid, start), "id");
+    assert_true(json_is_integer(id));
+    return json_number_value(id);
+}
+
+/* How many different arrows start. */
+static uint32_t flow_ids_count(const json_t *events) {
+    uint32_t count = 0;
+    size_t i, j;
+    json_t *event, *earlier;
+    json_array_foreach(events, i, event) {
+        bool known = strcmp(text_of(event, "ph"), "s") != 0;
+        json_array_foreach(events, j, earlier) {
+            if (j >= i)
+                break;
+            known |= strcmp(text_of(earlier, "ph"), "s") == 0 &&
+                     number_of(earlier, "id") == number_of(event, "id");
+        }
+        count += !known;
+    }
+    return count;
+}
+
 static void a_microbatch_is_a_slice_on_each_track_with_arrows_between(void **state) {
     (void)state;
     enum { REPLICAS = 2, STAGES = 3, MICROBATCHES = 4 };
@@ -83,11 +109,12 @@ static void a_microbatch_is_a_slice_on_each_track_with_arrows_between(void **sta
     const json_t *slice = find(events, "X", 2, 2, 3000.123);
     assert_true(number_of(slice, "dur") == 900);
     assert_int_equal(number_of(json_object_get(slice, "args"), "tokens"), 32);
-    /* One id binds the three ends of an arrow's way. */
-    const char *id = text_of(find(events, "s", 2, 1, 2000.123), "id");
-    assert_string_equal(id, "1.2");
-    assert_string_equal(text_of(find(events, "t", 2, 2, 3000.123), "id"), id);
-    assert_string_equal(text_of(find(events, "f", 2, 3, 4000.123), "id"), id);
+    /* One integer binds the three ends of an arrow's way, and no other replica has it. */
+    const double id = flow_of(events, "s", 2, 1, 2000.123);
+    assert_true(flow_of(events, "t", 2, 2, 3000.123) == id);
+    assert_true(flow_of(events, "f", 2, 3, 4000.123) == id);
+    assert_true(flow_of(events, "s", 1, 1, 2000.123) != id);
+    assert_int_equal(flow_ids_count(events), REPLICAS * MICROBATCHES);
     assert_string_equal(text_of(find(events, "f", 2, 3, 4000.123), "bp"), "e");
     json_decref(events);
     unlink(path);
