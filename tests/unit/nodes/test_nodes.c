@@ -2,6 +2,7 @@
  * precision, and that a text's logits have the same bits alone and among others. */
 #include <pthread.h>
 
+#include "engine/compute/encoder.h"
 #include "tests/unit/nodes/tiny_model.h"
 
 /* The plain forward pass of one text. */
@@ -104,6 +105,37 @@ static void logits_are_exact_at_all_lengths(void **state) {
             assert_near((double)f.m.outputs[k], logits[k], 2e-5);
     }
     fixture_free(&f);
+}
+
+/* The outputs of each product of a layer's attention. */
+static uint32_t attention_outputs(bool queries_apart, uint32_t outputs[ENCODER_LINEARS_MAX]) {
+    struct linear_set *set;
+    struct encoder_layer layer;
+    struct linear *linears[ENCODER_LINEARS_MAX];
+    struct error err;
+    assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), GEMM_ALL_BLOCKS, &set, &err),
+                     STATUS_OK);
+    assert_int_equal(encoder_layer_open(set, kernels_best(), &config, &layers[0], queries_apart,
+                                        &layer, &err),
+                     STATUS_OK);
+    const uint32_t count = encoder_layer_get_linears(&layer, ENCODER_ATTENTION, linears);
+    for (uint32_t i = 0; i < count; i++)
+        outputs[i] = linear_get_outputs(linears[i]);
+    encoder_layer_close(&layer);
+    linear_set_close(set);
+    return count;
+}
+
+static void query_key_and_value_are_one_product(void **state) {
+    (void)state;
+    uint32_t outputs[ENCODER_LINEARS_MAX];
+    assert_int_equal(attention_outputs(false, outputs), 2);
+    assert_int_equal(outputs[0], 3 * H);
+    assert_int_equal(outputs[1], H);
+    /* The last layer reads few rows: only their queries are wanted. */
+    assert_int_equal(attention_outputs(true, outputs), 3);
+    assert_int_equal(outputs[0], H);
+    assert_int_equal(outputs[1], 2 * H);
 }
 
 static void a_text_has_the_same_bits_alone_and_packed(void **state) {
@@ -310,6 +342,7 @@ static void an_unknown_dtype_is_refused_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_exact_at_all_lengths),
+        cmocka_unit_test(query_key_and_value_are_one_product),
         cmocka_unit_test(a_text_has_the_same_bits_alone_and_packed),
         cmocka_unit_test(the_first_tokens_bytes_do_not_need_the_other_rows),
         cmocka_unit_test(borders_inside_layers_change_no_byte),
