@@ -115,9 +115,9 @@ static uint32_t attention_outputs(bool queries_apart, uint32_t outputs[ENCODER_L
     struct error err;
     assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), GEMM_ALL_BLOCKS, &set, &err),
                      STATUS_OK);
-    assert_int_equal(encoder_layer_open(set, kernels_best(), &config, &layers[0], queries_apart,
-                                        &layer, &err),
-                     STATUS_OK);
+    assert_int_equal(
+        encoder_layer_open(set, kernels_best(), &config, &layers[0], queries_apart, &layer, &err),
+        STATUS_OK);
     const uint32_t count = encoder_layer_get_linears(&layer, ENCODER_ATTENTION, linears);
     for (uint32_t i = 0; i < count; i++)
         outputs[i] = linear_get_outputs(linears[i]);
