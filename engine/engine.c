@@ -218,7 +218,8 @@ static enum status threads_start(struct engine *engine, const struct engine_opti
         turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->texts) != STATUS_OK ||
         turns_open(LIMIT_CALLS, TEXTS_QUANTUM_BYTES, &engine->long_texts) != STATUS_OK)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the queues");
-    const uint64_t timeout_ms =
+    engine->info.tokenizer_threads = threads;
+    engine->info.stage_timeout_ms =
         options->stage_timeout_ms > 0 ? options->stage_timeout_ms : LIMIT_STAGE_TIMEOUT_MS;
     enum status status = deadlines_open(LIMIT_CALLS, &engine->deadlines, err);
     if (status == STATUS_OK && options->trace_path)
@@ -228,7 +229,7 @@ static enum status threads_start(struct engine *engine, const struct engine_opti
         status = pipeline_start(engine, tokens_max, err);
     if (status == STATUS_OK)
         status = watchdog_open(engine->pipeline, engine->deadlines, &engine->admission,
-                               timeout_ms * NS_PER_MS, &engine->watchdog, err);
+                               engine->info.stage_timeout_ms * NS_PER_MS, &engine->watchdog, err);
     if (status != STATUS_OK)
         return status;
     limits_choose(engine, options);

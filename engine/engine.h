@@ -150,6 +150,8 @@ struct engine_info {
     uint32_t microbatch_tokens;
     uint64_t queue_tokens_max;
     uint32_t call_tokens_max;
+    uint32_t tokenizer_threads; /* besides the one for long texts */
+    uint32_t stage_timeout_ms;
     uint64_t weights_bytes;
     double tokens_per_second; /* measured at start, all replicas */
 };

@@ -6,11 +6,23 @@
 #include "engine/inspect.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
+
 static void add_feature(struct inspect_machine *machine, const char *name, bool found) {
     size_t used = strlen(machine->cpu_features);
     if (found)
         snprintf(machine->cpu_features + used, sizeof machine->cpu_features - used, "%s%s",
                  used ? " " : "", name);
+}
+
+/* From the CPU itself: not every compiler's __builtin_cpu_supports() knows the names of AMX. */
+static void add_amx(struct inspect_machine *machine) {
+    unsigned a, b, c, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return;
+    add_feature(machine, "amx-bf16", d & (1u << 22));
+    add_feature(machine, "amx-tile", d & (1u << 24));
+    add_feature(machine, "amx-int8", d & (1u << 25));
 }
 #endif
 
@@ -29,6 +41,7 @@ void inspect_machine_find(struct inspect_machine *out) {
     ADD_FEATURE("avx512vnni");
     ADD_FEATURE("avx512bf16");
 #undef ADD_FEATURE
+    add_amx(out);
 #elif defined(__aarch64__)
     snprintf(out->cpu_features, sizeof out->cpu_features, "asimd");
 #endif

@@ -29,6 +29,7 @@
     X(BODY_TOO_LARGE, 413, "body_too_large", "invalid_request_error")                              \
     X(TOO_MANY_INPUTS, 413, "too_many_inputs", "invalid_request_error")                            \
     X(CALL_TOO_LARGE, 413, "call_too_large", "invalid_request_error")                              \
+    X(NO_PROMPTS, 413, "no_prompts", "invalid_request_error")                                      \
     X(TARGET_TOO_LONG, 414, "uri_too_long", "invalid_request_error")                               \
     X(UNSUPPORTED_MEDIA_TYPE, 415, "unsupported_media_type", "invalid_request_error")              \
     X(EXPECTATION_FAILED, 417, "expectation_failed", "invalid_request_error")                      \

@@ -1,4 +1,5 @@
 /* api_info.c: what the server is and how it is: /v1/models, /info, the health routes, /metrics. */
+#include "engine/inspect.h"
 #include "server/api.h"
 #include "server/classify_read.h"
 #include "server/state.h"
@@ -37,7 +38,10 @@ static void write_model_details(const struct engine *engine, const struct engine
     else
         json_put_null(out);
     json_put_key(out, "activation");
-    json_put_string(out, classify_activation_words[info->activation]);
+    if (info->labels_count)
+        json_put_string(out, classify_activation_words[info->activation]);
+    else
+        json_put_null(out);
     json_put_key(out, "layers");
     json_put_unsigned(out, info->layers_count);
     json_put_key(out, "hidden_size");
@@ -94,12 +98,28 @@ static void write_limits(const struct server *server, const struct engine_info *
     put_limit(out, "max_body_memory", options->body_memory_bytes_max);
     put_limit(out, "max_connections", options->connections_max);
     put_limit(out, "max_call_inputs", options->call_inputs_max);
-    put_limit(out, "timeout_ms", options->call_timeout_ms);
     if (info) {
         put_limit(out, "max_call_tokens", info->call_tokens_max);
         put_limit(out, "max_queue_tokens", info->queue_tokens_max);
         put_limit(out, "microbatch_tokens", info->microbatch_tokens);
     }
+    json_put_end_object(out);
+    json_put_key(out, "timeouts_ms");
+    json_put_begin_object(out);
+    put_limit(out, "header", options->header_timeout_ms);
+    put_limit(out, "body", options->body_timeout_ms);
+    put_limit(out, "idle", options->idle_timeout_ms);
+    put_limit(out, "call", options->call_timeout_ms);
+    if (info)
+        put_limit(out, "stage", info->stage_timeout_ms);
+    put_limit(out, "drain_delay", options->drain_delay_ms);
+    put_limit(out, "drain", options->drain_timeout_ms);
+    json_put_end_object(out);
+    json_put_key(out, "threads");
+    json_put_begin_object(out);
+    put_limit(out, "http", options->http_threads);
+    if (info)
+        put_limit(out, "tokenizer", info->tokenizer_threads);
     json_put_end_object(out);
     json_put_key(out, "truncate");
     json_put_bool(out, options->truncate);
@@ -129,11 +149,17 @@ void api_info(struct exchange *exchange) {
     struct engine *engine = atomic_load(&server->engine);
     const struct engine_info *info = engine ? engine_get_info(engine) : NULL;
     struct json_writer *out = &exchange->answer.body;
+    struct inspect_machine machine;
+    inspect_machine_find(&machine);
     json_put_begin_object(out);
     json_put_key(out, "name");
     json_put_string(out, "bertd");
     json_put_key(out, "version");
     json_put_string(out, BERTD_VERSION);
+    json_put_key(out, "library");
+    json_put_string(out, machine.library);
+    json_put_key(out, "cpu_features");
+    json_put_string(out, machine.cpu_features);
     json_put_key(out, "models");
     json_put_begin_array(out);
     if (info) {
@@ -149,12 +175,12 @@ void api_info(struct exchange *exchange) {
     exchange_answer(exchange);
 }
 
-static void answer_health(struct exchange *exchange, bool good, const char *status,
-                          const char *reason) {
+/* `code` is that of a 503, API_CODE_COUNT: 200. */
+static void answer_health(struct exchange *exchange, enum api_code code, const char *reason) {
     struct json_writer *out = &exchange->answer.body;
     json_put_begin_object(out);
     json_put_key(out, "status");
-    json_put_string(out, status);
+    json_put_string(out, code == API_CODE_COUNT ? "ok" : api_code_name(code));
     json_put_key(out, "reason");
     if (reason)
         json_put_string(out, reason);
@@ -162,23 +188,21 @@ static void answer_health(struct exchange *exchange, bool good, const char *stat
         json_put_null(out);
     json_put_end_object(out);
     exchange_answer(exchange);
-    if (!good)
-        exchange->answer.http_status = 503;
+    if (code == API_CODE_COUNT || exchange->answer.code != API_CODE_COUNT)
+        return;
+    exchange->answer.http_status = 503;
+    exchange->answer.code = code;
+    exchange->answer.retry_after_s = server_retry_after(exchange->server, code);
 }
 
 void api_livez(struct exchange *exchange) {
-    answer_health(exchange, true, "ok", NULL);
+    answer_health(exchange, API_CODE_COUNT, NULL);
 }
 
 void api_readyz(struct exchange *exchange) {
     const char *reason = NULL;
     enum api_code code = server_readiness(exchange->server, &reason);
-    if (code == API_CODE_COUNT) {
-        answer_health(exchange, true, "ok", NULL);
-        return;
-    }
-    answer_health(exchange, false, api_code_name(code), reason);
-    exchange->answer.retry_after_s = server_retry_after(exchange->server, code);
+    answer_health(exchange, code, code == API_CODE_COUNT ? NULL : reason);
 }
 
 void api_metrics(struct exchange *exchange) {

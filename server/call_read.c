@@ -63,15 +63,23 @@ static bool read_pair(const json_t *object, const char *param, struct engine_inp
     return true;
 }
 
+bool call_read_text(const json_t *value, const char *param, struct engine_input *out,
+                    struct api_error *err) {
+    if (json_is_object(value))
+        return read_pair(value, param, out, err);
+    if (!json_is_string(value))
+        return api_error_set(err, API_INVALID_TYPE, param,
+                             "'%s' must be a text or a pair object, not %s", param,
+                             json_read_type_name(value));
+    *out = (struct engine_input){.text = json_read_view(value)};
+    return true;
+}
+
 /* One input: a string, a pair object or an array of token ids. */
 static bool read_input(struct call_body *call, const json_t *value, const char *param,
                        struct engine_input *out, struct api_error *err) {
-    if (json_is_string(value)) {
-        *out = (struct engine_input){.text = json_read_view(value)};
-        return true;
-    }
-    if (json_is_object(value))
-        return read_pair(value, param, out, err);
+    if (json_is_string(value) || json_is_object(value))
+        return call_read_text(value, param, out, err);
     if (json_is_array(value) && json_array_size(value) == 0)
         return api_error_set(err, API_EMPTY_INPUT, param, "'%s' is an empty array", param);
     if (json_is_array(value) && json_is_number(json_array_get(value, 0)))

@@ -32,6 +32,11 @@ struct call_body {
     uint32_t side; /* enum truncation_side */
 };
 
+/* A text or a pair object, whose views live as long as the value. Errors: invalid_type,
+ * unknown_field. */
+bool call_read_text(const json_t *value, const char *param, struct engine_input *out,
+                    struct api_error *err);
+
 /* Parses the body, an object with `fields` and no others, and checks `model`. To be freed also
  * after a failure. Errors: every 400 and 413 of a body, model_not_found, internal. */
 bool call_body_open(struct view body, const struct call_rules *rules, const char *const *fields,

@@ -117,8 +117,12 @@ static void log_lines(const char *text) {
 
 static void report_engine(const struct engine *engine) {
     const struct engine_info *info = engine_get_info(engine);
-    log_write(LOG_INFO, "model %s: %s, %s, %u labels, dtype %s, up to %u tokens", info->name,
-              info->family, info->task, info->labels_count, info->dtype, info->tokens_max);
+    char labels[32] = "";
+    if (info->labels_count)
+        snprintf(labels, sizeof labels, ", %u label%s", info->labels_count,
+                 info->labels_count == 1 ? "" : "s");
+    log_write(LOG_INFO, "model %s: %s, %s%s, dtype %s, up to %u tokens", info->name, info->family,
+              info->task, labels, info->dtype, info->tokens_max);
     log_lines(engine_plan_text(engine));
     log_write(LOG_INFO,
               "%.0f tokens a second measured, microbatches of up to %u tokens, queue of %llu "

@@ -37,26 +37,30 @@ void metrics_init(struct metrics *metrics) {
         histogram_init(&metrics->phases[phase], seconds_bounds, SECONDS_BOUNDS_COUNT);
 }
 
-enum metric_outcome metrics_outcome(unsigned http_status) {
-    switch (http_status) {
-    case 413:
-    case 414:
-    case 422:
-    case 431:
+enum metric_outcome metrics_outcome(enum api_code code) {
+    if (code == API_CODE_COUNT)
+        return METRIC_OUTCOME_OK;
+    switch (code) {
+    case API_BODY_TOO_LARGE:
+    case API_TOO_MANY_INPUTS:
+    case API_CALL_TOO_LARGE:
+    case API_TARGET_TOO_LONG:
+    case API_INPUT_TOO_LONG:
+    case API_HEADERS_TOO_LARGE:
         return METRIC_OUTCOME_TOO_LARGE;
-    case 429:
+    case API_QUEUE_FULL:
         return METRIC_OUTCOME_QUEUE_FULL;
-    case 503:
-        return METRIC_OUTCOME_UNAVAILABLE;
-    case 408:
-    case 504:
+    case API_REQUEST_TIMEOUT:
+    case API_DEADLINE_EXCEEDED:
         return METRIC_OUTCOME_DEADLINE;
-    case 499:
+    case API_CLIENT_GONE:
         return METRIC_OUTCOME_CANCELLED;
+    case API_LOADING:
+    case API_DRAINING:
+    case API_STAGE_STUCK:
+        return METRIC_OUTCOME_UNAVAILABLE;
     default:
-        return http_status < 400   ? METRIC_OUTCOME_OK
-               : http_status < 500 ? METRIC_OUTCOME_INVALID
-                                   : METRIC_OUTCOME_ERROR;
+        return api_code_http_status(code) < 500 ? METRIC_OUTCOME_INVALID : METRIC_OUTCOME_ERROR;
     }
 }
 

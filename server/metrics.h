@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "engine/base/histogram.h"
+#include "server/api_error.h"
 #include "server/json_write.h"
 
 struct server;
@@ -39,8 +40,8 @@ enum metric_route {
 /* The `outcome` label: every exchange has exactly one. */
 #define METRIC_OUTCOME_TABLE(X)                                                                    \
     X(OK, "ok")                   /* 2xx */                                                        \
-    X(INVALID, "invalid")         /* other 4xx */                                                  \
-    X(TOO_LARGE, "too_large")     /* 413, 414, 422, 431 */                                         \
+    X(INVALID, "invalid")         /* other faults of the client */                                 \
+    X(TOO_LARGE, "too_large")     /* over a limit: body, headers, inputs, tokens */                \
     X(QUEUE_FULL, "queue_full")   /* 429 */                                                        \
     X(UNAVAILABLE, "unavailable") /* 503 */                                                        \
     X(DEADLINE, "deadline")       /* 408, 504 */                                                   \
@@ -70,8 +71,9 @@ struct metrics {
 
 void metrics_init(struct metrics *metrics);
 
-/* The outcome that an HTTP status stands for. */
-enum metric_outcome metrics_outcome(unsigned http_status);
+/* The outcome that an error code stands for, whatever status its dialect gives it;
+ * API_CODE_COUNT: no error. */
+enum metric_outcome metrics_outcome(enum api_code code);
 
 /* Counts a finished exchange, and the time of one phase of a call. Any thread. */
 void metrics_count(struct metrics *metrics, enum metric_route route, enum metric_outcome outcome,

@@ -86,8 +86,7 @@ void router_completed(struct exchange *exchange, bool sent) {
     const struct answer *answer = &exchange->answer;
     uint64_t duration_ns = clock_now_ns() - exchange->started_ns;
     metrics_count(&server->metrics, exchange->route ? exchange->route->metric : METRIC_ROUTE_OTHER,
-                  sent ? metrics_outcome(answer->http_status) : METRIC_OUTCOME_CANCELLED,
-                  duration_ns);
+                  sent ? metrics_outcome(answer->code) : METRIC_OUTCOME_CANCELLED, duration_ns);
     if (answer->write_ns > 0)
         metrics_observe_phase(&server->metrics, METRIC_PHASE_WRITE, answer->write_ns);
     if (server->options.access_log)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/call_read.h"
 #include "server/json_read.h"
-#include "server/text_input.h"
 #include "server/tokenize_input.h"
 
 static const char *const tokenize_fields[] = {
@@ -60,22 +60,21 @@ static bool read_model(const json_t *body, const char *model_name, struct api_er
                          model_name);
 }
 
-static bool write_item(json_t *value, size_t index, bool many,
+static bool write_item(const json_t *value, size_t index, bool many,
                        const struct engine_tokenize_options *options,
                        const struct tokenize_rules *rules, struct engine_tokenizer *tokenizer,
                        uint64_t *total, struct json_writer *out, struct api_error *err) {
     char param[32] = "input";
-    struct text_item item;
+    struct engine_input input;
     struct engine_tokens tokens;
     struct error fault = {.input = -1};
     if (many)
         snprintf(param, sizeof param, "input[%zu]", index);
-    if (text_item_from_json(value, false, &item, &fault) != STATUS_OK)
-        return api_error_set(err, API_INVALID_TYPE, param, "'%s': %s", param, fault.message);
+    if (!call_read_text(value, param, &input, err))
+        return false;
     enum status status =
-        engine_tokenize(tokenizer, item.text, item.text_pair.data ? &item.text_pair : NULL, options,
-                        &tokens, &fault);
-    text_item_free(&item);
+        engine_tokenize(tokenizer, input.text, input.text_pair.data ? &input.text_pair : NULL,
+                        options, &tokens, &fault);
     if (status != STATUS_OK) {
         fault.input = (int)index;
         return api_error_from_engine(err, &fault, many);

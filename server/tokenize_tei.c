@@ -1,5 +1,6 @@
 /* tokenize_tei.c: /tokenize and /decode as text-embeddings-inference has them: its field names,
  * its answers without an object around them, unknown fields ignored. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "server/json_read.h"
@@ -35,17 +36,17 @@ static void write_token(const struct engine_tokens *tokens, uint32_t i, struct j
     json_put_end_object(out);
 }
 
-static bool write_input(const json_t *value, const struct engine_tokenize_options *options,
+static bool write_input(const json_t *value, const char *param,
+                        const struct engine_tokenize_options *options,
                         const struct tokenize_rules *rules, struct engine_tokenizer *tokenizer,
                         uint64_t *total, struct json_writer *out, struct api_error *err) {
     struct engine_tokens tokens;
     struct error fault = {.input = -1};
     if (!json_is_string(value))
-        return api_error_set(err, API_INVALID_TYPE, "inputs",
-                             "`inputs` must be a string or an array of strings, not %s",
+        return api_error_set(err, API_INVALID_TYPE, param, "`%s` must be a string, not %s", param,
                              json_read_type_name(value));
     if (json_string_length(value) == 0)
-        return api_error_set(err, API_EMPTY_INPUT, "inputs", "`inputs` cannot be empty");
+        return api_error_set(err, API_EMPTY_INPUT, param, "`%s` cannot be empty", param);
     if (engine_tokenize(tokenizer, json_read_view(value), NULL, options, &tokens, &fault) !=
         STATUS_OK)
         return api_error_from_engine(err, &fault, false);
@@ -69,7 +70,7 @@ static bool tokenize_body(const json_t *body, const struct tokenize_rules *rules
     if (!inputs || !json_read_bool(body, "add_special_tokens", &options.add_special_tokens, err))
         return false;
     if (prompt && !json_is_null(prompt))
-        return api_error_set(err, API_TOO_MANY_INPUTS, "prompt_name",
+        return api_error_set(err, API_NO_PROMPTS, "prompt_name",
                              "`prompt_name` is given, but the model has no prompts");
     bool many = json_is_array(inputs);
     size_t count = many ? json_array_size(inputs) : 1;
@@ -78,10 +79,14 @@ static bool tokenize_body(const json_t *body, const struct tokenize_rules *rules
     if (!tokenize_check_inputs(count, rules, "inputs", err))
         return false;
     json_put_begin_array(out);
-    for (size_t i = 0; i < count; i++)
-        if (!write_input(many ? json_array_get(inputs, i) : inputs, &options, rules, tokenizer,
-                         &total, out, err))
+    for (size_t i = 0; i < count; i++) {
+        char param[32] = "inputs";
+        if (many)
+            snprintf(param, sizeof param, "inputs[%zu]", i);
+        if (!write_input(many ? json_array_get(inputs, i) : inputs, param, &options, rules,
+                         tokenizer, &total, out, err))
             return false;
+    }
     json_put_end_array(out);
     return true;
 }
@@ -97,15 +102,18 @@ bool tokenize_run_tei(struct view body, const struct tokenize_rules *rules,
     return good;
 }
 
-static bool write_text(const json_t *ids, bool skip, struct engine_tokenizer *tokenizer,
-                       struct json_writer *out, struct api_error *err) {
+static bool write_text(const json_t *ids, const char *param, bool skip,
+                       struct engine_tokenizer *tokenizer, struct json_writer *out,
+                       struct api_error *err) {
     char *text;
     size_t bytes;
     if (!json_is_array(ids))
-        return api_error_set(err, API_INVALID_TYPE, "ids", "`ids` must be arrays of token ids");
+        return api_error_set(err, API_INVALID_TYPE, param,
+                             "`%s` must be an array of token ids, not %s", param,
+                             json_read_type_name(ids));
     if (json_array_size(ids) == 0)
-        return api_error_set(err, API_EMPTY_INPUT, "ids", "`input_ids` cannot be empty");
-    if (!tokenize_decode_ids(ids, "ids", skip, false, tokenizer, &text, &bytes, err))
+        return api_error_set(err, API_EMPTY_INPUT, param, "`input_ids` cannot be empty");
+    if (!tokenize_decode_ids(ids, param, skip, false, tokenizer, &text, &bytes, err))
         return false;
     json_put_string_view(out, (struct view){text, bytes});
     free(text);
@@ -124,9 +132,13 @@ static bool detokenize_body(const json_t *body, const struct tokenize_rules *rul
     if (!tokenize_check_inputs(count, rules, "ids", err))
         return false;
     json_put_begin_array(out);
-    for (size_t i = 0; i < count; i++)
-        if (!write_text(many ? json_array_get(ids, i) : ids, skip, tokenizer, out, err))
+    for (size_t i = 0; i < count; i++) {
+        char param[32] = "ids";
+        if (many)
+            snprintf(param, sizeof param, "ids[%zu]", i);
+        if (!write_text(many ? json_array_get(ids, i) : ids, param, skip, tokenizer, out, err))
             return false;
+    }
     json_put_end_array(out);
     return true;
 }

@@ -91,6 +91,23 @@ class MetricsTest(harness.ServerTest):
                                       '{route="/v1/classify"}']
         self.assertEqual(count, sum(after.values()))
 
+    def test_the_outcome_does_not_depend_on_the_dialects_status(self):
+        def outcomes():
+            return {re.search(r'outcome="(\w+)"', name).group(1): value
+                    for name, value in self.server.metrics().items()
+                    if name.startswith('bertd_requests_total{route="/tokenize"')}
+        before = outcomes()
+        asks = [({"inputs": "a"}, 200), ({"inputs": 5}, 422), ({}, 422),
+                ({"inputs": ""}, 400), ({"inputs": "a", "prompt_name": "x"}, 413),
+                ({"inputs": ["a"] * 3000}, 413)]
+        for body, status in asks:
+            self.assertEqual(self.server.post("/tokenize", body).status, status)
+        harness.wait_until(lambda: sum(outcomes().values()) - sum(before.values()) == len(asks),
+                           "every request counted once")
+        after = outcomes()
+        self.assertEqual([after[name] - before[name] for name in ("ok", "invalid", "too_large")],
+                         [1, 4, 1])
+
     def test_inputs_and_tokens_and_truncations_count_what_was_answered(self):
         def counts():
             return [self.server.metric("bertd_%s_total" % name)
@@ -122,7 +139,9 @@ class MetricsTest(harness.ServerTest):
 
 
 class InfoTest(harness.ServerTest):
-    options = ("--max-call-inputs", "77", "--max-body", "3M", "--stages", "3")
+    options = ("--max-call-inputs", "77", "--max-body", "3M", "--stages", "3",
+               "--idle-timeout", "4s", "--stage-timeout", "25s", "--http-threads", "2",
+               "--tokenizer-threads", "3")
 
     def test_models_has_the_list_shape_with_what_the_model_is(self):
         body = self.assert_ok(self.server.get("/v1/models"))
@@ -140,6 +159,11 @@ class InfoTest(harness.ServerTest):
         body = self.assert_ok(self.server.get("/info"))
         self.assertEqual(body["limits"]["max_call_inputs"], 77)
         self.assertEqual(body["limits"]["max_body"], 3 << 20)
+        self.assertEqual(body["timeouts_ms"], {
+            "header": 10000, "body": 30000, "idle": 4000, "call": 30000, "stage": 25000,
+            "drain_delay": 0, "drain": 30000})
+        self.assertEqual(body["threads"], {"http": 2, "tokenizer": 3})
+        self.assertRegex(body["library"], r"^oneDNN \d+\.\d+\.\d+$")
         self.assertRegex(body["version"], r"^\d+\.\d+")
         for word in ("revision", "plan", "Embedding", "max_call_tokens", "max_queue_tokens"):
             self.assertIn(word, text)
