@@ -119,7 +119,7 @@ enum status bench_load_file(FILE *file, struct bench_load *out, struct error *er
     struct collected collected = {.bytes = NULL};
     *out = (struct bench_load){.name = "file"};
     text_input_init(&input, &(struct options_rest){.count = 0}, file, true);
-    input.lenient = true; /* a data set with further columns will do */
+    input.allowed = TEXT_ALLOWS_FIELDS; /* a data set with further columns will do */
     error_set(err, STATUS_OK, "%s", "");
     enum status status = read_lines(&input, out, &collected, err);
     out->bytes = collected.bytes;

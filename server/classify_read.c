@@ -6,8 +6,6 @@
 
 #include "server/json_read.h"
 
-enum { STRIDE_DEFAULT = 64 };
-
 static const char *const body_fields[] = {CALL_BODY_FIELDS, "top_k", "threshold", "activation",
                                           "window"};
 static const char *const window_fields[] = {"stride", "aggregate"};
@@ -55,7 +53,7 @@ static bool read_window(const json_t *body, struct classify_call *call, struct a
     if (!json_is_object(value))
         return api_error_set(err, API_INVALID_TYPE, "window", "'window' must be an object, not %s",
                              json_read_type_name(value));
-    int64_t stride = STRIDE_DEFAULT;
+    int64_t stride = CLASSIFY_STRIDE_DEFAULT;
     if (!json_read_known(value, window_fields, WINDOW_FIELDS_COUNT, "window", err))
         return false;
     if (!json_read_whole_in(value, "stride", 0, LIMIT_POSITIONS, &stride, err) ||

@@ -11,6 +11,8 @@
 /* Names of enum activation, in its order, ended by NULL. */
 extern const char *const classify_activation_words[];
 
+enum { CLASSIFY_STRIDE_DEFAULT = 64 }; /* of windows whose overlap is not given */
+
 struct classify_call {
     struct call_body body;
     struct classification_cut cut;

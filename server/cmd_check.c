@@ -56,15 +56,12 @@ static const char *or_unknown(const char *text) {
 }
 
 static void print_report(const struct inspect_report *report) {
-    printf("%s: %s\n", or_unknown(report->name), report->servable ? "servable" : "not servable");
-    if (!report->servable)
-        printf("because:       %s\n", report->error.message);
+    printf("name:          %s\n", or_unknown(report->name));
     if (*report->revision)
         printf("revision:      %s\n", report->revision);
     printf("family:        %s\ntask:          %s\n", or_unknown(report->family),
            or_unknown(report->task));
-    if (report->labels_count) {
-        printf("activation:    %s\n", activation_name(report->activation));
+    if (report->layers_count) {
         printf("sizes:         %u layers, hidden size %u, %u attention heads, intermediate %u\n",
                report->layers_count, report->hidden_size, report->attn_heads,
                report->intermediate_size);
@@ -75,8 +72,10 @@ static void print_report(const struct inspect_report *report) {
         printf("\n");
         if (report->weights_bytes)
             printf("weights:       %.1f MB in memory\n", (double)report->weights_bytes / 1e6);
-        printf("labels:        %u\n", report->labels_count);
     }
+    if (report->labels_count)
+        printf("activation:    %s\nlabels:        %u\n", activation_name(report->activation),
+               report->labels_count);
     for (uint32_t i = 0; i < report->labels_count; i++) {
         char shown[TEXT_OUTPUT_SHOWN_BYTES];
         text_output_shorten(view_of(report->labels[i]), 80, shown);
@@ -148,8 +147,9 @@ static void put_report(struct json_writer *json, const struct inspect_report *re
     put_count(json, "used", report->used_count);
     put_count(json, "unused", report->unused_count);
     put_count(json, "missing", report->missing_count);
-    if (report->labels_count) {
-        put_string(json, "activation", activation_name(report->activation));
+    if (report->layers_count) {
+        put_string(json, "activation",
+                   report->labels_count ? activation_name(report->activation) : NULL);
         put_count(json, "layers", report->layers_count);
         put_count(json, "hidden_size", report->hidden_size);
         put_count(json, "attention_heads", report->attn_heads);
@@ -165,15 +165,24 @@ static void put_report(struct json_writer *json, const struct inspect_report *re
 }
 
 static void print_summary(const struct expect_summary *summary) {
-    printf("expected:      %s\n",
-           summary->answers_so ? "the model answers so" : "the model answers differently");
-    printf("  inputs:      %llu, %llu failed\n", (unsigned long long)summary->inputs,
+    printf("expected:      %llu inputs, %llu failed\n", (unsigned long long)summary->inputs,
            (unsigned long long)summary->failed);
-    printf("  labels flip: %llu first labels, %llu across a threshold\n",
+    printf("  flips:       %llu first labels or tokens, %llu across a threshold\n",
            (unsigned long long)summary->first_flipped, (unsigned long long)summary->sides_flipped);
     printf("  scores:      %llu compared, %llu beyond the tolerance\n",
            (unsigned long long)summary->scores, (unsigned long long)summary->beyond);
     printf("  difference:  largest %.3g, p99 %.3g\n", summary->largest, summary->p99);
+}
+
+/* The last line. `summary` is NULL where nothing was compared. */
+static void print_verdict(const struct inspect_report *report,
+                          const struct expect_summary *summary) {
+    printf("verdict:       %s%s%s\n", report->servable ? "servable" : "not servable: ",
+           report->servable ? "" : report->error.message,
+           !summary               ? ""
+           : summary->answers_so  ? ", and answers as expected"
+           : summary->inputs == 0 ? ", but the file expects nothing"
+                                  : ", but does not answer as expected");
 }
 
 static void put_summary(struct json_writer *json, const struct expect_summary *summary) {
@@ -194,19 +203,24 @@ static void put_summary(struct json_writer *json, const struct expect_summary *s
     json_put_end_object(json);
 }
 
-/* False, after its error line, when the comparison could not be made. */
-static bool compare(const struct settings *settings, struct expect_summary *out) {
+/* NULL, after its error line, when the file of expected answers cannot be read. */
+static FILE *expect_open(const struct settings *settings) {
     struct error err;
-    struct engine *engine = NULL;
-    int exit_status; /* of no use: a comparison that fails is 1 */
     FILE *file = fopen(settings->expect, "re");
     if (!file) {
         error_set(&err, STATUS_IO, "--expect: '%.300s': %s", settings->expect, strerror(errno));
         engine_start_fail(&command_check, &err);
-        return false;
     }
+    return file;
+}
+
+/* False, after its error line, when the comparison could not be made. */
+static bool compare(const struct settings *settings, FILE *file, struct expect_summary *out) {
+    struct error err;
     enum status status = STATUS_OK;
-    engine = engine_start(&command_check, &settings->engine, UINT64_MAX / 2, &exit_status);
+    int exit_status; /* of no use: a comparison that fails is 1 */
+    struct engine *engine =
+        engine_start(&command_check, &settings->engine, UINT64_MAX / 2, &exit_status);
     if (engine)
         status = expect_run(engine, file, settings->tolerance, out);
     if (status != STATUS_OK) {
@@ -215,21 +229,25 @@ static bool compare(const struct settings *settings, struct expect_summary *out)
     }
     bool compared = engine && status == STATUS_OK;
     engine_close(engine);
-    fclose(file);
     return compared;
 }
 
-static bool write_report(const struct settings *settings, const struct inspect_report *report) {
+/* `file` is of the expected answers, or NULL. */
+static bool write_report(const struct settings *settings, FILE *file,
+                         const struct inspect_report *report) {
     struct expect_summary summary;
     struct json_writer json;
-    bool compares = settings->expect && report->servable, good = report->servable;
-    if (compares && !compare(settings, &summary))
+    bool compares = file && report->servable, good = report->servable;
+    if (!settings->json)
+        print_report(report);
+    fflush(stdout); /* before the lines about what differs */
+    if (compares && !compare(settings, file, &summary))
         return false;
     good = good && (!compares || summary.answers_so);
     if (!settings->json) {
-        print_report(report);
         if (compares)
             print_summary(&summary);
+        print_verdict(report, compares ? &summary : NULL);
         return good;
     }
     json_writer_init(&json, JSON_BYTES_MAX);
@@ -256,12 +274,19 @@ static int run(int argc, char **argv) {
                               settings.tolerance);
     if (!engine_start_find(&command_check, &settings.engine, &source, &exit_status))
         return exit_status;
-    if (inspect_report_open(source.dir, &report) != STATUS_OK) {
+    FILE *file = settings.expect ? expect_open(&settings) : NULL;
+    if (settings.expect && !file)
+        return EXIT_STATUS_FAILED;
+    bool good = inspect_report_open(source.dir, &report) == STATUS_OK;
+    if (good) {
+        good = write_report(&settings, file, report);
+        inspect_report_close(report);
+    } else {
         struct error err;
         error_set(&err, STATUS_NO_MEMORY, "%s", status_meaning(STATUS_NO_MEMORY));
-        return engine_start_fail(&command_check, &err);
+        engine_start_fail(&command_check, &err);
     }
-    bool good = write_report(&settings, report);
-    inspect_report_close(report);
+    if (file)
+        fclose(file);
     return good ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 
 #include "server/classification.h"
+#include "server/classify_read.h"
 #include "server/commands.h"
 #include "server/text_run.h"
 
-#define WINDOW_OFF UINT64_MAX
+#define STRIDE_AUTO UINT64_MAX
 
 enum { TABLE_LABELS = 5 };
 
@@ -23,7 +24,7 @@ struct settings {
 
 static const struct option options[] = {
     OPTION_ROW_MODEL(struct settings, engine),
-    OPTION_ROW_JSONL(struct settings, jsonl),
+    OPTION_ROW_JSONL_IDS(struct settings, jsonl),
     OPTION_ROW_JSON(struct settings, json),
     {.name = "top-k",
      .kind = OPTION_COUNT,
@@ -54,16 +55,16 @@ static const struct option options[] = {
      .kind = OPTION_COUNT,
      .offset = offsetof(struct settings, window_stride),
      .max = LIMIT_POSITIONS,
-     .word = "off",
-     .word_value = WINDOW_OFF,
-     .fallback = "off",
-     .help = "long texts in windows that overlap by N tokens"},
+     .word = "auto",
+     .word_value = STRIDE_AUTO,
+     .fallback = "auto",
+     .help = "long texts in windows that overlap by N tokens; auto: 64 with --window-aggregate, "
+             "else none"},
     {.name = "window-aggregate",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct settings, window_aggregate),
      .choices = "max|mean",
-     .fallback = "max",
-     .help = "how the windows' scores become one"},
+     .help = "how the windows' scores become one; max unless given"},
     OPTION_ROW_DTYPE(struct settings, engine),
     OPTION_ROWS_PLAN(struct settings, engine),
     OPTION_ROWS_FLOW(struct settings, engine),
@@ -135,6 +136,8 @@ static bool classify_all(struct engine *engine, const struct settings *settings,
         fprintf(stderr, "bertd classify: %s\n", status_meaning(STATUS_NO_MEMORY));
         return false;
     }
+    const bool strides = settings->window_stride != STRIDE_AUTO;
+    const bool aggregates = settings->window_aggregate != UINT32_MAX;
     const struct text_run run = {
         .command = &command_classify,
         .arguments = arguments,
@@ -143,11 +146,13 @@ static bool classify_all(struct engine *engine, const struct settings *settings,
         .engine = engine,
         .spec = {.truncate = settings->truncate,
                  .side = (enum truncation_side)settings->truncation_side,
-                 .window = settings->window_stride != WINDOW_OFF,
-                 .window_stride = (uint32_t)settings->window_stride,
+                 .window = strides || aggregates,
+                 .window_stride =
+                     strides ? (uint32_t)settings->window_stride : CLASSIFY_STRIDE_DEFAULT,
                  .task = ENGINE_TEXT_CLASSIFICATION,
                  .classify = {.activation = (enum activation)settings->activation,
-                              .aggregate = (enum aggregate)settings->window_aggregate}},
+                              .aggregate = aggregates ? (enum aggregate)settings->window_aggregate
+                                                      : AGGREGATE_MAX}},
         .context = &labels,
         .write_json = write_json,
         .print_table = print_table,

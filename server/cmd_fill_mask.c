@@ -21,7 +21,7 @@ struct settings {
 
 static const struct option options[] = {
     OPTION_ROW_MODEL(struct settings, engine),
-    OPTION_ROW_JSONL(struct settings, jsonl),
+    OPTION_ROW_JSONL_IDS(struct settings, jsonl),
     OPTION_ROW_JSON(struct settings, json),
     {.name = "top-k",
      .kind = OPTION_COUNT,
@@ -86,13 +86,13 @@ static void print_entry(const struct engine *engine, const struct fill_mask_answ
     struct fill_mask_texts texts;
     char token[TEXT_OUTPUT_SHOWN_BYTES], sequence[TEXT_OUTPUT_SHOWN_BYTES];
     if (engine_fill_mask_read(engine, answer, mask, entry->id, &texts, NULL) != STATUS_OK) {
-        printf("  %8.4f  token %d\n", (double)entry->score, (int)entry->id);
+        printf("  %9.4g  token %d\n", (double)entry->score, (int)entry->id);
         return;
     }
     text_output_shorten((struct view){texts.token, texts.token_bytes}, SHOWN_SEQUENCE, token);
     text_output_shorten((struct view){texts.sequence, texts.sequence_bytes}, SHOWN_SEQUENCE,
                         sequence);
-    printf("  %8.4f  %-16s %s\n", (double)entry->score, token, sequence);
+    printf("  %9.4g  %-16s %s\n", (double)entry->score, token, sequence);
     free(texts.sequence);
     free(texts.token);
 }
@@ -113,13 +113,14 @@ static void print_table(void *context, const struct text_answer *item) {
     }
 }
 
-/* "a,b" as views of it; NULL when there is no memory. */
+/* "a,b" as views of it, empty words left out; NULL when there is no memory. */
 static struct view *targets_split(const char *list, uint32_t *count) {
     struct view *targets = calloc(strlen(list) + 1, sizeof *targets);
     *count = 0;
     for (const char *end; targets; list = end + 1) {
         end = list + strcspn(list, ",");
-        targets[(*count)++] = (struct view){list, (size_t)(end - list)};
+        if (end > list)
+            targets[(*count)++] = (struct view){list, (size_t)(end - list)};
         if (*end == '\0')
             break;
     }
@@ -164,6 +165,10 @@ static int run(int argc, char **argv) {
     int exit_status;
     if (!options_begin(&command_fill_mask, argc, argv, &settings, &rest, &exit_status))
         return exit_status;
+    if (settings.targets && strspn(settings.targets, ",") == strlen(settings.targets))
+        return options_refuse(&command_fill_mask,
+                              "--targets: got '%.64s', allowed: words with commas between them",
+                              settings.targets);
     struct engine *engine =
         text_run_start(&command_fill_mask, ENGINE_FILL_MASK, &settings.engine, &exit_status);
     if (!engine)

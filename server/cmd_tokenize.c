@@ -58,7 +58,7 @@ static void print_table(const struct text_item *item, const struct engine_tokens
 
 static bool print_error(const struct settings *settings, const struct error *err) {
     if (settings->json)
-        text_output_json_error(stdout, err->message);
+        text_output_json_error(stdout, NULL, err->message);
     else
         printf("error: %s\n", err->message);
     return false;

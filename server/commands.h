@@ -108,6 +108,11 @@ struct engine_settings {
     {.name = "jsonl", .kind = OPTION_FLAG, .offset = offsetof(type, field),                        \
      .help = "inputs are JSON: a string or {\"text\",\"text_pair\"}, one a line"}
 
+/* Of commands that take token ids too. */
+#define OPTION_ROW_JSONL_IDS(type, field)                                                          \
+    {.name = "jsonl", .kind = OPTION_FLAG, .offset = offsetof(type, field),                        \
+     .help = "inputs are JSON: a string, {\"text\",\"text_pair\"} or token ids, one a line"}
+
 #define OPTION_TABLE(type, rows)                                                                   \
     .settings_bytes = sizeof(type), .options = (rows),                                             \
     .options_count = sizeof(rows) / sizeof(rows)[0]

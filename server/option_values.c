@@ -95,7 +95,7 @@ void option_clear(const struct option *option, void *settings) {
         *(double *)field = NAN;
         break;
     case OPTION_CHOICE:
-        *(uint32_t *)field = 0;
+        *(uint32_t *)field = UINT32_MAX;
         break;
     case OPTION_COUNT:
     case OPTION_BYTES:

@@ -16,32 +16,45 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace) between two names of at most NAME_BYTES_MAX bytes. */
+/* Edits (insert, delete, replace, swap of neighbours) between two names of at most NAME_BYTES_MAX
+ * bytes. */
 static size_t edit_distance(const char *a, const char *b) {
-    size_t na = strlen(a), nb = strlen(b), row[NAME_BYTES_MAX + 1];
+    size_t na = strlen(a), nb = strlen(b), rows[3][NAME_BYTES_MAX + 1];
     if (na > NAME_BYTES_MAX || nb > NAME_BYTES_MAX)
         return NAME_BYTES_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
+    for (size_t i = 0; i <= na; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *over = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = smaller(replace, smaller(row[j], row[j - 1]) + 1);
+            if (i == 0) {
+                row[j] = j;
+                continue;
+            }
+            size_t replace = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = smaller(replace, smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = smaller(row[j], over[j - 2] + 1);
         }
     }
-    return row[nb];
+    return rows[na % 3][nb];
+}
+
+/* Whether one of the two is the start of the other, and long enough to mean it. */
+static bool is_start(const char *a, const char *b) {
+    size_t bytes = smaller(strlen(a), strlen(b));
+    return bytes > 1 && strncmp(a, b, bytes) == 0;
 }
 
 const char *options_nearest(const char *given, const char *const *names, size_t count) {
     const char *best = NULL;
-    size_t bytes = strlen(given);
-    size_t best_distance = bytes / 2 + 1; /* more than half of it wrong is no likeness */
+    /* In half edits. More than a third wrong is no likeness; a start is less than one edit. */
+    size_t best_distance = 2 * (strlen(given) / 3 + 1);
+    if (best_distance < 4)
+        best_distance = 4;
     for (size_t i = 0; i < count; i++) {
-        bool is_start = bytes > 1 && strncmp(given, names[i], bytes) == 0;
-        size_t distance = is_start ? 1 : edit_distance(given, names[i]);
+        size_t distance = 2 * edit_distance(given, names[i]);
+        if (distance > 3 && is_start(given, names[i]))
+            distance = 3;
         if (distance < best_distance) {
             best_distance = distance;
             best = names[i];
@@ -251,11 +264,28 @@ int options_refuse(const struct command *command, const char *format, ...) {
     return EXIT_STATUS_USAGE;
 }
 
+/* How variables and units are written, as far as the command has them. */
+static void print_help_end(const char *variable, bool has_bytes, bool has_times) {
+    char name[NAME_BYTES_MAX + 8];
+    if (variable) {
+        variable_name(variable, name);
+        printf(
+            "\nOptions that bertd serve has may also be set in the environment: --%s is\n%s. The "
+            "command line wins.\n",
+            variable, name);
+    }
+    if (has_bytes)
+        printf("Bytes take K, M, G (1024); a bare number is bytes.\n");
+    if (has_times)
+        printf("Times take ms, s, m; a bare number is seconds.\n");
+}
+
 void options_print_help(const struct command *command) {
     printf("usage: bertd %s%s%s%s\n\n%s\n", command->name,
            command->options_count ? " [OPTIONS]" : "", command->arguments ? " " : "",
            command->arguments ? command->arguments : "", command->summary);
-    bool environment = false;
+    const char *variable = NULL;
+    bool has_bytes = false, has_times = false;
     printf("\noptions:\n");
     for (size_t i = 0; i < command->options_count; i++) {
         const struct option *option = &command->options[i];
@@ -266,12 +296,11 @@ void options_print_help(const struct command *command) {
         if (option->fallback)
             printf(" (%s)", option->fallback);
         printf("\n");
-        environment |= option->environment;
+        if (option->environment)
+            variable = option->name;
+        has_bytes |= option->kind == OPTION_BYTES;
+        has_times |= option->kind == OPTION_TIME;
     }
     printf("  %-32s %s\n", "--help", "this page");
-    if (environment) {
-        printf("\nOptions that bertd serve has may also be set in the environment: --max-body is\n"
-               "BERTD_MAX_BODY. The command line wins. Bytes take K, M, G (1024); times take ms, "
-               "s, m;\na bare number is bytes or seconds.\n");
-    }
+    print_help_end(variable, has_bytes, has_times);
 }

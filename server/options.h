@@ -19,7 +19,7 @@ enum option_kind {
     OPTION_BYTES,  /* uint64_t; K, M and G are powers of 1024 */
     OPTION_TIME,   /* uint64_t in milliseconds; ms, s or m, a bare number is seconds */
     OPTION_NUMBER, /* double, finite; NAN when not given */
-    OPTION_CHOICE  /* uint32_t index into `choices` */
+    OPTION_CHOICE  /* uint32_t index into `choices`; UINT32_MAX when not given */
 };
 
 struct option {

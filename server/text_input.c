@@ -2,6 +2,7 @@
 #include "server/text_input.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 
 #include "engine/base/limits.h"
 
@@ -14,6 +15,7 @@ void text_input_init(struct text_input *input, const struct options_rest *argume
 
 void text_item_free(struct text_item *item) {
     json_decref(item->json);
+    free(item->ids);
     *item = (struct text_item){.json = NULL};
 }
 
@@ -34,19 +36,23 @@ static struct view view_of_json(const json_t *string) {
 }
 
 /* Reads {"text", "text_pair"}; a pair that is null is none. */
-static enum status read_object(json_t *object, bool lenient, struct text_item *out,
+static enum status read_object(json_t *object, unsigned allowed, struct text_item *out,
                                struct error *err) {
+    static const char *const names[] = {"text", "text_pair"};
     const char *key;
     json_t *value;
     bool has_text = false;
     json_object_foreach(object, key, value) {
-        bool is_text = strcmp(key, "text") == 0;
-        bool is_known = is_text || strcmp(key, "text_pair") == 0;
-        if (!is_known && lenient)
+        bool is_text = strcmp(key, names[0]) == 0;
+        bool is_known = is_text || strcmp(key, names[1]) == 0;
+        if (!is_known && (allowed & TEXT_ALLOWS_FIELDS))
             continue;
+        const char *nearest = is_known ? NULL : options_nearest(key, names, 2);
         if (!is_known)
             return error_set(err, STATUS_INVALID_VALUE,
-                             "unknown field '%.64s', allowed: text, text_pair", key);
+                             "unknown field '%.64s'%s%s%s; the fields are: text, text_pair", key,
+                             nearest ? ", the nearest is '" : "", nearest ? nearest : "",
+                             nearest ? "'" : "");
         if (!is_text && json_is_null(value))
             continue;
         if (!json_is_string(value))
@@ -60,23 +66,47 @@ static enum status read_object(json_t *object, bool lenient, struct text_item *o
     return has_text ? STATUS_OK : error_set(err, STATUS_INVALID_VALUE, "the field text is missing");
 }
 
-enum status text_item_from_json(json_t *value, bool lenient, struct text_item *out,
+static enum status read_ids(const json_t *array, struct text_item *out, struct error *err) {
+    const size_t count = json_array_size(array);
+    if (count == 0)
+        return error_set(err, STATUS_INVALID_VALUE, "the array of token ids is empty");
+    if (!(out->ids = calloc(count, sizeof *out->ids)))
+        return error_set(err, STATUS_NO_MEMORY, "%s", status_meaning(STATUS_NO_MEMORY));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(array, i);
+        const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
+        if (id < 0 || id > INT32_MAX)
+            return error_set(err, STATUS_INVALID_VALUE,
+                             "element %zu of the array is no token id of the vocabulary", i);
+        out->ids[i] = (int32_t)id;
+    }
+    out->ids_count = (uint32_t)count;
+    return STATUS_OK;
+}
+
+enum status text_item_from_json(json_t *value, unsigned allowed, struct text_item *out,
                                 struct error *err) {
     *out = (struct text_item){.json = NULL};
     enum status status = STATUS_OK;
     if (json_is_string(value))
         out->text = view_of_json(value);
     else if (json_is_object(value))
-        status = read_object(value, lenient, out, err);
+        status = read_object(value, allowed, out, err);
+    else if (json_is_array(value) && (allowed & TEXT_ALLOWS_IDS))
+        status = read_ids(value, out, err);
     else
         status = error_set(err, STATUS_INVALID_VALUE,
-                           "an input must be a string or an object with text and text_pair");
+                           "an input must be a string%s an object with text and text_pair%s",
+                           allowed & TEXT_ALLOWS_IDS ? "," : " or",
+                           allowed & TEXT_ALLOWS_IDS ? ", or an array of token ids" : "");
     if (status == STATUS_OK)
         out->json = json_incref(value);
+    else
+        text_item_free(out);
     return status;
 }
 
-static enum status parse_item(struct view json, bool lenient, struct text_item *out,
+static enum status parse_item(struct view json, unsigned allowed, struct text_item *out,
                               struct error *err) {
     *out = (struct text_item){.json = NULL};
     json_error_t error;
@@ -87,7 +117,7 @@ static enum status parse_item(struct view json, bool lenient, struct text_item *
         return error_set(err, is_utf8 ? STATUS_INVALID_VALUE : STATUS_INVALID_UTF8,
                          "not JSON: %s (column %d)", error.text, error.column);
     }
-    enum status status = text_item_from_json(value, lenient, out, err);
+    enum status status = text_item_from_json(value, allowed, out, err);
     json_decref(value);
     return status;
 }
@@ -133,10 +163,12 @@ enum text_input_result text_input_next(struct text_input *input, struct text_ite
         return result;
     if (!input->jsonl) {
         input->item.text = raw;
-    } else if (parse_item(raw, input->lenient, &input->item, err) != STATUS_OK) {
+    } else if (parse_item(raw, input->allowed, &input->item, err) != STATUS_OK) {
         out->text = raw;
         return TEXT_INPUT_BAD;
     }
+    if (input->item.ids)
+        input->item.text = raw;
     *out = input->item;
     return TEXT_INPUT_ITEM;
 }

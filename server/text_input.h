@@ -18,13 +18,21 @@ struct json_t;
 struct text_item {
     struct view text;
     struct view text_pair; /* data NULL: no pair */
-    struct json_t *json;   /* owner of the views where they come from JSON; or NULL */
+    int32_t *ids;          /* not NULL: ids_count token ids; then `text` only shows them */
+    uint32_t ids_count;
+    struct json_t *json; /* owner of the views where they come from JSON; or NULL */
+};
+
+/* What a JSON value may be besides a string or {"text", "text_pair"}. */
+enum text_allowed {
+    TEXT_ALLOWS_IDS = 1,   /* an array of token ids */
+    TEXT_ALLOWS_FIELDS = 2 /* an object with further fields, which are ignored */
 };
 
 struct text_input {
     struct options_rest arguments;
     bool from_arguments, jsonl;
-    bool lenient; /* further fields of an object are ignored; false unless set after init */
+    unsigned allowed; /* of enum text_allowed; 0 unless set after init */
     uint32_t next_argument;
     struct line_reader lines;
     struct text_item item;
@@ -47,9 +55,9 @@ enum text_input_result text_input_next(struct text_input *input, struct text_ite
 /* False, after a line on standard error, when the input ended before its end. */
 bool text_input_check_end(const struct text_input *input, const struct command *command);
 
-/* Reads a string, or {"text", "text_pair"}; `lenient` ignores further fields. The item takes a
- * reference of its own. Error: INVALID_VALUE. */
-enum status text_item_from_json(struct json_t *value, bool lenient, struct text_item *out,
+/* Reads a string, {"text", "text_pair"}, or what `allowed` adds. The item takes a reference of its
+ * own. Errors: INVALID_VALUE, NO_MEMORY. */
+enum status text_item_from_json(struct json_t *value, unsigned allowed, struct text_item *out,
                                 struct error *err);
 void text_item_free(struct text_item *item);
 

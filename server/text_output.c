@@ -37,17 +37,21 @@ bool text_output_json_line(FILE *file, struct json_writer *json) {
         fwrite(json->data, 1, json->bytes, file);
         putc('\n', file);
     } else {
-        text_output_json_error(file, "the answer could not be written as JSON");
+        text_output_json_error(file, NULL, "the answer could not be written as JSON");
     }
     json_writer_flush(json);
     json->failed = json->comma = false; /* a new line is a new value */
     return good;
 }
 
-void text_output_json_error(FILE *file, const char *message) {
+void text_output_json_error(FILE *file, const uint64_t *index, const char *message) {
     struct json_writer json;
     json_writer_init(&json, 8192);
     json_put_begin_object(&json);
+    if (index) {
+        json_put_key(&json, "index");
+        json_put_unsigned(&json, *index);
+    }
     json_put_key(&json, "error");
     json_put_string(&json, message);
     json_put_end_object(&json);

@@ -18,7 +18,7 @@ void text_output_shorten(struct view text, size_t code_points_max,
  * error when the writer had failed; {"error"} is written then, so that lines stay in step. */
 bool text_output_json_line(FILE *file, struct json_writer *json);
 
-/* {"error": message} as one line. */
-void text_output_json_error(FILE *file, const char *message);
+/* {"index", "error"} as one line; without the index if it is NULL. */
+void text_output_json_error(FILE *file, const uint64_t *index, const char *message);
 
 #endif

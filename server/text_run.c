@@ -22,9 +22,10 @@ struct work {
     bool good;                              /* the printer's; read after it has ended */
 };
 
-static void print_error(const struct work *work, const struct error *err, const char *text) {
+static void print_error(const struct work *work, const struct error *err, uint64_t index,
+                        const char *text) {
     if (work->run->json)
-        text_output_json_error(stdout, err->message);
+        text_output_json_error(stdout, &index, err->message);
     else
         printf("%s\n  error: %s\n", text, err->message);
 }
@@ -43,7 +44,7 @@ static void *print_answers(void *context) {
         if (answered)
             call_get_answer(result.call, 0, &answer);
         if (!answered) {
-            print_error(work, &result.error, text);
+            print_error(work, &result.error, index, text);
         } else if (run->json) {
             run->write_json(run->context, &item, &json);
             answered = text_output_json_line(stdout, &json);
@@ -81,11 +82,15 @@ static bool submit_inputs(struct work *work) {
     struct error err;
     enum text_input_result result;
     text_input_init(&input, run->arguments, stdin, run->jsonl);
+    input.allowed = TEXT_ALLOWS_IDS;
     progress_init(&progress, stdin);
     for (uint64_t count = 0; (result = text_input_next(&input, &item, &err)) != TEXT_INPUT_END;) {
         uint32_t slot = callers_begin(work->callers);
         keep_shown(work, slot, &item);
-        struct engine_input engine_input = {.text = item.text, .text_pair = item.text_pair};
+        struct engine_input engine_input = {.text = item.text,
+                                            .text_pair = item.text_pair,
+                                            .ids = item.ids,
+                                            .ids_count = item.ids_count};
         struct call_spec spec = run->spec;
         spec.inputs = &engine_input;
         spec.inputs_count = 1;

@@ -88,6 +88,16 @@ class CommandLine(CommandTest):
                 "drain-timeout": "30s"}.items():
             self.assertRegex(page, r"(?m)^  --%s .*\(%s\)$" % (option, re.escape(value)))
 
+    def test_the_help_ends_with_what_the_command_has(self):
+        for command in COMMANDS:
+            page = self.good(command, "--help").decode()
+            for option in re.findall(r"(?m)--([a-z-]+) is$", page):
+                self.assertRegex(page, r"(?m)^  --%s " % option)
+            table = page.split("\n\n")[2]
+            for word in ("Bytes", "Times"):
+                self.assertEqual("%s take" % word in page, " %s " % word[:-1].upper() in table
+                                 or " %s " % word.upper() in table, command)
+
     def test_no_command_or_an_unknown_one_is_refused(self):
         status, output, errors = harness.run()
         self.assertEqual((status, output), (2, b""))
@@ -160,6 +170,9 @@ class Version(CommandTest):
         output = self.good("version").decode()
         self.assertRegex(output, r"\Abertd \d+\.\d+\.\d+\noneDNN \d+\.\d+\.\d+\n"
                                  r"CPU features:[^\n]*\ndtype auto: (f32|bf16)\n\Z")
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+        for feature in ("avx2", "fma", "amx-tile", "amx-int8", "amx-bf16"):
+            self.assertEqual(" %s" % feature in output, feature.replace("-", "_") in flags)
         self.assertEqual("avx512bf16" in output, "auto: bf16" in output)
         self.assertEqual(self.good("--version").decode(), output)
 
@@ -220,7 +233,7 @@ class Classify(CommandTest):
 
     def test_answers_are_those_of_the_server_byte_for_byte(self):
         pair = {"text": "Is this good?", "text_pair": "It is awful."}
-        inputs = TEXTS + [pair]
+        inputs = TEXTS + [pair, [2, 1045, 3]]
         with harness.Server() as server:
             for fields, options in (({}, []), ({"top_k": 2}, ["--top-k", "2"]),
                                     ({"threshold": 0.3}, ["--threshold", "0.3"]),
@@ -254,18 +267,33 @@ class Classify(CommandTest):
         windows = lines(self.good("classify", *model, "--window-stride", "10", long))[0]
         self.assertEqual(windows["truncated"], False)
         self.assertGreater(windows["tokens"], 202)
+        # Either option asks for windows, as over HTTP; the other has its default.
+        with harness.Server(model=self.tiny) as server:
+            for options, window in (
+                    (["--window-stride=10", "--window-aggregate=mean"],
+                     {"stride": 10, "aggregate": "mean"}),
+                    (["--window-stride=10"], {"stride": 10})):
+                self.assertEqual(b'"data":[%s]' % self.good(
+                    "classify", *model, *options, long).rstrip(),
+                    server.classify(long, window=window).data())
+        with harness.Server() as server:
+            for aggregate in ("max", "mean"):
+                self.assertEqual(b'"data":[%s]' % self.good(
+                    "classify", "--json", "--window-aggregate", aggregate, long * 4).rstrip(),
+                    server.classify(long * 4, window={"aggregate": aggregate}).data())
 
     def test_an_input_that_fails_keeps_its_place(self):
         status, output, errors = harness.run(
             "classify", "--model", self.tiny, "--json", stdin=b"a\n\xff\xfe\nb\n")
         self.assertEqual((status, errors), (1, ""))
         first, second, third = lines(output)
-        self.assertEqual((first["index"], list(second), third["index"]), (0, ["error"], 2))
+        self.assertEqual((first["index"], second["index"], third["index"]), (0, 1, 2))
+        self.assertEqual(list(second), ["index", "error"])
         status, output, _ = harness.run("classify", "--model", self.tiny, "--json", "--jsonl",
-                                        stdin=b'"a"\n{"txt":"a"}\n[1]\n"b"')
+                                        stdin=b'"a"\n{"txt":"a"}\n[]\n"b"')
         self.assertEqual(status, 1)
         self.assertIn("txt", lines(output)[1]["error"])
-        self.assertEqual([len(line) > 1 for line in lines(output)], [True, False, False, True])
+        self.assertEqual(["error" in line for line in lines(output)], [False, True, True, False])
 
     def test_the_table_shows_each_text_and_its_best_labels(self):
         output = self.good("classify", "I love this", "bad\x1b[31mcolour\nline").decode()
@@ -418,7 +446,8 @@ class Check(CommandTest):
         self.assertEqual(report["max_tokens"], 512)
         self.assertEqual({t["use"] for t in report["tensors"]}, {"used"})
         text = self.good("check").decode()
-        self.assertIn("goemotions-minilm: servable\n", text)
+        self.assertTrue(text.startswith("name:          goemotions-minilm\n"))
+        self.assertTrue(text.endswith("\nverdict:       servable\n"))
         for tensor in report["tensors"]:
             self.assertIn("%s  %s\n" % (tensor["name"], tensor["detail"]), text)
 
@@ -451,8 +480,7 @@ class Check(CommandTest):
         folder.mkdir()
         status, output, _ = harness.run("check", "--model", folder)
         self.assertEqual(status, 1)
-        self.assertIn(b"nothing: not servable", output)
-        self.assertIn(b"config.json", output)
+        self.assertRegex(output, rb"\nverdict:       not servable: .*config\.json[^\n]*\n\Z")
 
     def test_expected_answers_are_compared(self):
         items = lines(self.good("classify", "--json", *TEXTS))
@@ -475,7 +503,41 @@ class Check(CommandTest):
         self.assertIn("line 4: the first label is", errors)
         status, _, _ = harness.run("check", "--expect", path, "--tolerance", "0.02")
         self.assertEqual(status, 1)
+        status, output, _ = harness.run("check", "--expect", path)
+        self.assertTrue(output.endswith(
+            b"\nverdict:       servable, but does not answer as expected\n"))
         self.refused("check", "--expect", "/no/such/file", status=1)
+
+    def test_a_masked_model_is_listed_and_compared_too(self):
+        model = ["--model", harness.ROOT / "tests" / "golden" / "mask_models" / "tied"]
+        report = json.loads(self.good("check", *model, "--json"))
+        self.assertEqual([report[key] for key in ("layers", "hidden_size", "attention_heads",
+                                                  "max_tokens", "vocabulary", "labels",
+                                                  "activation")],
+                         [2, 36, 2, 24, 1900, [], None])
+        self.assertGreater(report["weights_bytes"], 4 * 36 * 1900)
+        text = self.good("check", *model).decode()
+        self.assertRegex(text, r"\nsizes: +2 layers, .*\nlimits: +24 tokens.*\nweights: +0\.4 MB")
+        self.assertNotRegex(text, "(?m)^(labels|activation):")
+        texts = ["the [MASK] of [MASK]", "a [MASK]"]
+        items = lines(self.good("fill-mask", *model, "--json", *texts))
+        rows = [{"input": text, "answer": item} for text, item in zip(texts, items)]
+        path = self.path("masks", "".join(json.dumps(row) + "\n" for row in rows))
+        report = json.loads(self.good("check", *model, "--json", "--expect", path))["expect"]
+        self.assertEqual(report, {
+            "answers_so": True, "inputs": 2, "failed": 0, "first_labels_flipped": 0,
+            "thresholds_crossed": 0, "scores": 15, "beyond_tolerance": 0,
+            "largest_difference": 0, "p99_difference": 0})
+        rows[0]["answer"]["masks"][1][3]["score"] += 0.01
+        rows[1]["answer"] = {"token": 7}
+        path = self.path("masks", "".join(json.dumps(row) + "\n" for row in rows))
+        status, output, errors = harness.run("check", *model, "--json", "--expect", path)
+        report = json.loads(output)["expect"]
+        self.assertEqual((status, report["first_labels_flipped"], report["beyond_tolerance"]),
+                         (1, 1, 1))
+        self.assertAlmostEqual(report["largest_difference"], 0.01, 5)
+        self.assertRegex(errors, r"line 1: token \d+ has .*\n.*line 2: the best of a mask is token "
+                                 r"\d+, expected token 7\n")
 
 
 class Bench(CommandTest):

@@ -122,7 +122,24 @@ class RouteTest(unittest.TestCase):
         status, output, _ = harness.run("fill-mask", "--model", GOLDEN, "--targets", "first,last",
                                         "the [MASK] one")
         self.assertEqual(status, 0)
-        self.assertEqual(set(re.findall(r"\d\.\d+  (\w+)", output.decode())), {"first", "last"})
+        shown = dict(re.findall(r"(?m)^ +(\d\S*)  (\w+)", output.decode()))
+        self.assertEqual(set(shown.values()), {"first", "last"})
+        self.assertTrue(all(float(score) > 0 for score in shown), output)
+
+    def test_the_command_leaves_empty_targets_out_and_needs_one(self):
+        for targets in (",", ",,"):
+            status, output, errors = harness.run("fill-mask", "--model", GOLDEN, "--targets",
+                                                 targets, "the [MASK]")
+            self.assertEqual((status, output), (2, b""))
+            self.assertRegex(errors, r"\Abertd fill-mask: --targets: got ',+', allowed: .*\n\Z")
+        status, output, errors = harness.run("fill-mask", "--model", GOLDEN, "--json", "--targets",
+                                             "first,,last,", "the [MASK] one")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(len(json.loads(output)["masks"][0]), 2)
+
+    def test_the_log_and_the_information_have_no_labels(self):
+        self.assertRegex(self.server.errors(), r"model tied: bert, fill-mask, dtype f32, up to 24")
+        self.assertIsNone(self.server.get("/info").json()["models"][0]["activation"])
 
 
 class SharingTest(unittest.TestCase):

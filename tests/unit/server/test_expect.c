@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "server/expect.h"
 
@@ -72,7 +73,7 @@ static void what_is_wrong_with_a_line_is_said(void **state) {
         {"[]", "must be an object"},
         {"{\"input\":\"x\"}", "no answer"},
         {"{\"label\":\"low\"}", "text is missing"},
-        {"{\"input\":5,\"label\":\"low\"}", "must be a string or an object"},
+        {"{\"input\":5,\"label\":\"low\"}", "must be a string, an object"},
         {"{\"input\":\"x\",\"label\":\"none\"}", "no label 'none'"},
         {"{\"input\":\"x\",\"scores\":[1,2]}", "scores has 2 numbers, the model has 3 labels"},
         {"{\"input\":\"x\",\"scores\":[1,2,\"3\"]}", "scores must be numbers"},
@@ -88,11 +89,66 @@ static void what_is_wrong_with_a_line_is_said(void **state) {
     }
 }
 
+static void expect_mask(const char *text, uint32_t mask, uint32_t masks_count, uint32_t first,
+                        float a, float b, float c) {
+    const float wanted[3] = {a, b, c};
+    struct error err;
+    json_t *answer;
+    assert_int_equal(expect_parse_masks(view_of(text), &item, &answer, &err), STATUS_OK);
+    assert_true(view_equals_c(item.text, "x"));
+    if (expect_read_mask(answer, mask, masks_count, &info, &expected, &err) != STATUS_OK)
+        fail_msg("%s: %s", text, err.message);
+    assert_int_equal(expected.first_label, first);
+    for (int i = 0; i < 3; i++) {
+        assert_true(isnan(wanted[i]) == isnan(scores[i]));
+        assert_true(isnan(wanted[i]) || fabsf(wanted[i] - scores[i]) < 1e-6f);
+    }
+    json_decref(answer);
+    text_item_free(&item);
+}
+
+static void refuse_mask(const char *text, uint32_t masks_count, const char *part) {
+    struct error err;
+    json_t *answer;
+    assert_int_equal(expect_parse_masks(view_of(text), &item, &answer, &err), STATUS_OK);
+    assert_int_equal(expect_read_mask(answer, 0, masks_count, &info, &expected, &err),
+                     STATUS_INVALID_VALUE);
+    if (!strstr(err.message, part))
+        fail_msg("%s: \"%s\" does not say \"%s\"", text, err.message, part);
+    json_decref(answer);
+    text_item_free(&item);
+}
+
+static void every_form_of_filled_masks_is_read(void **state) {
+    (void)state;
+    static const char two[] = "{\"input\":\"x\",\"answer\":{\"masks\":[[{\"token\":2,\"score\":0.5,"
+                              "\"token_str\":\"c\"},{\"token\":0,\"score\":0.25}],"
+                              "[{\"token\":1,\"score\":0.5}]]}}";
+    info.vocab_size = 3;
+    expect_mask(two, 0, 2, 2, 0.25f, NAN, 0.5f);
+    expect_mask(two, 1, 2, 1, NAN, 0.5f, NAN);
+    expect_mask("{\"text\":\"x\",\"masks\":[[{\"token\":1,\"score\":1}]]}", 0, 1, 1, NAN, 1, NAN);
+    expect_mask("{\"input\":\"x\",\"answer\":[{\"token\":0,\"score\":0.25},"
+                "{\"token\":1,\"score\":0.5}]}",
+                0, 1, 1, 0.25f, 0.5f, NAN);
+    expect_mask("{\"input\":\"x\",\"answer\":[[{\"token\":0,\"score\":1}],[{\"token\":2,"
+                "\"score\":1}]]}",
+                1, 2, 2, NAN, NAN, 1);
+    expect_mask("{\"input\":\"x\",\"answer\":{\"token\":2}}", 0, 1, 2, NAN, NAN, NAN);
+    refuse_mask(two, 1, "the answer has 2 masks, the input 1");
+    refuse_mask("{\"input\":\"x\",\"answer\":{\"token\":2}}", 2, "one mask, the input 2");
+    refuse_mask("{\"input\":\"x\",\"answer\":{\"token\":3}}", 1, "no token 3");
+    refuse_mask("{\"input\":\"x\",\"answer\":{\"token\":\"a\"}}", 1, "a token, which is its id");
+    refuse_mask("{\"input\":\"x\",\"answer\":[{\"token\":1}]}", 1, "no score");
+    refuse_mask("{\"input\":\"x\",\"label\":\"low\"}", 1, "a token, which is its id");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_answer_is_read),
         cmocka_unit_test(logits_become_scores_as_the_model_does),
         cmocka_unit_test(what_is_wrong_with_a_line_is_said),
+        cmocka_unit_test(every_form_of_filled_masks_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

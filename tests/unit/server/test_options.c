@@ -294,6 +294,13 @@ static void the_nearest_name_is_near(void **state) {
     assert_string_equal(options_nearest("class", names, 4), "classify");
     assert_null(options_nearest("xyzzy", names, 4));
     assert_null(options_nearest("", names, 4));
+    static const char *const others[] = {"stages", "stage-threads", "text", "text_pair"};
+    assert_null(options_nearest("stage-timeout", others, 4)); /* half of it is alike */
+    assert_string_equal(options_nearest("text-pair", others, 4), "text_pair");
+    assert_string_equal(options_nearest("textpair", others, 4), "text_pair");
+    assert_string_equal(options_nearest("txt", others, 4), "text");
+    assert_string_equal(options_nearest("texts", others, 4), "text");
+    assert_string_equal(options_nearest("stages-per-layer", others, 4), "stages");
 }
 
 int main(void) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "engine/base/limits.h"
 #include "server/text_input.h"
@@ -37,7 +38,7 @@ static void expect_next(struct text_input *input, const struct expected *expecte
 }
 
 /* Reads `bytes` as a file and compares every input up to the end. */
-static void expect_all(struct view bytes, bool jsonl, bool lenient,
+static void expect_all(struct view bytes, bool jsonl, unsigned allowed,
                        const struct expected *expected) {
     FILE *file = tmpfile();
     struct text_input input;
@@ -45,7 +46,7 @@ static void expect_all(struct view bytes, bool jsonl, bool lenient,
     assert_int_equal(fwrite(bytes.data, 1, bytes.bytes, file), bytes.bytes);
     rewind(file);
     text_input_init(&input, &(struct options_rest){.count = 0}, file, jsonl);
-    input.lenient = lenient;
+    input.allowed = allowed;
     for (;; expected++) {
         expect_next(&input, expected);
         if (expected->result == TEXT_INPUT_END)
@@ -63,9 +64,9 @@ static void plain_lines_are_texts_and_empty_ones_too(void **state) {
     (void)state;
     const struct expected expected[] = {
         {.text = "one"}, {.text = ""}, {.text = "two\r"}, {.text = "{\"text\":5}"}, end};
-    expect_all(view_of("one\n\r\ntwo\r\r\n{\"text\":5}"), false, false, expected);
-    expect_all(view_of(""), false, false, &end);
-    expect_all(view_of("\n"), false, false, (const struct expected[]){{.text = ""}, end});
+    expect_all(view_of("one\n\r\ntwo\r\r\n{\"text\":5}"), false, 0, expected);
+    expect_all(view_of(""), false, 0, &end);
+    expect_all(view_of("\n"), false, 0, (const struct expected[]){{.text = ""}, end});
 }
 
 static void nul_is_a_byte_of_a_text(void **state) {
@@ -104,12 +105,47 @@ static void json_lines_are_strings_or_objects(void **state) {
                        "{\"text\":\"a\",\"text_pair\":null}\n\"\"\n{\"txt\":\"a\"}\n{\"text\":5}\n"
                        "{\"text_pair\":\"b\"}\n[\"a\"]\n\"a\n{\"text\":\"a\",\"text\":\"b\"}\n"
                        "\"\\ud800\"\n\"last\""),
-               true, false, expected);
+               true, 0, expected);
 }
 
-static void further_fields_are_ignored_when_lenient(void **state) {
+/* The line stands for their text. */
+static void arrays_are_token_ids_where_allowed(void **state) {
     (void)state;
-    expect_all(view_of("{\"labels\":[1],\"text\":\"a\"}\n"), true, true,
+    const struct expected expected[] = {
+        {.text = "[2, 1045, 3]"},
+        {.result = TEXT_INPUT_BAD, .message = "is empty"},
+        {.result = TEXT_INPUT_BAD, .message = "element 1 of the array"},
+        {.result = TEXT_INPUT_BAD, .message = "element 0 of the array"},
+        {.result = TEXT_INPUT_BAD, .message = "element 0 of the array"},
+        {.result = TEXT_INPUT_BAD, .message = "or an array of token ids"},
+        {.text = "a"},
+        end};
+    expect_all(view_of("[2, 1045, 3]\n[]\n[2,-1]\n[\"a\"]\n[2147483648]\n5\n\"a\"\n"), true,
+               TEXT_ALLOWS_IDS, expected);
+    struct text_item item;
+    struct error err;
+    json_t *value = json_pack("[iii]", 2, 1045, 3);
+    assert_int_equal(text_item_from_json(value, TEXT_ALLOWS_IDS, &item, &err), STATUS_OK);
+    assert_int_equal(item.ids_count, 3);
+    assert_int_equal(item.ids[1], 1045);
+    text_item_free(&item);
+    assert_int_equal(text_item_from_json(value, 0, &item, &err), STATUS_INVALID_VALUE);
+    json_decref(value);
+}
+
+static void an_unknown_field_gets_the_nearest_name(void **state) {
+    (void)state;
+    const struct expected expected[] = {
+        {.result = TEXT_INPUT_BAD,
+         .message = "unknown field 'textpair', the nearest is 'text_pair'"},
+        {.result = TEXT_INPUT_BAD, .message = "unknown field 'label'; the fields are: text, text_"},
+        end};
+    expect_all(view_of("{\"text\":\"a\",\"textpair\":\"b\"}\n{\"label\":1}\n"), true, 0, expected);
+}
+
+static void further_fields_are_ignored_when_allowed(void **state) {
+    (void)state;
+    expect_all(view_of("{\"labels\":[1],\"text\":\"a\"}\n"), true, TEXT_ALLOWS_FIELDS,
                (const struct expected[]){{.text = "a"}, end});
 }
 
@@ -125,7 +161,7 @@ static void a_line_over_the_limit_is_skipped_whole(void **state) {
         {.result = TEXT_INPUT_BAD, .text = "", .message = "the line has more"},
         {.text = "short"},
         end};
-    expect_all((struct view){text, bytes}, false, false, expected);
+    expect_all((struct view){text, bytes}, false, 0, expected);
     free(text);
 }
 
@@ -152,7 +188,9 @@ int main(void) {
         cmocka_unit_test(plain_lines_are_texts_and_empty_ones_too),
         cmocka_unit_test(nul_is_a_byte_of_a_text),
         cmocka_unit_test(json_lines_are_strings_or_objects),
-        cmocka_unit_test(further_fields_are_ignored_when_lenient),
+        cmocka_unit_test(arrays_are_token_ids_where_allowed),
+        cmocka_unit_test(an_unknown_field_gets_the_nearest_name),
+        cmocka_unit_test(further_fields_are_ignored_when_allowed),
         cmocka_unit_test(a_line_over_the_limit_is_skipped_whole),
         cmocka_unit_test(arguments_come_instead_of_the_file),
     };
