@@ -100,7 +100,6 @@ static enum status model_load(struct engine *engine, const struct engine_options
     if (status != STATUS_OK)
         return status;
     engine->steps = task_find(model_get_task(engine->model));
-    nodes_set_decoder_chunks(engine->nodes, options->plan.decoder_chunks);
     info_set(engine, options);
     engine->info.stages_count = engine->plan.stages_count;
     engine->info.replicas_count = engine->plan.replicas;

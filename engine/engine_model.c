@@ -80,6 +80,7 @@ enum status engine_make_plan(struct engine *engine, const struct plan_options *o
     status = nodes_measure(engine->nodes, err);
     if (status != STATUS_OK)
         return status;
+    nodes_set_decoder_chunks(engine->nodes, options->decoder_chunks);
     wishes.parts = nodes_parts(engine->nodes, &wishes.parts_count);
     return plan_make(&wishes, &engine->plan, err);
 }

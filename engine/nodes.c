@@ -146,6 +146,9 @@ void nodes_set_all_rows(struct nodes *nodes, bool all_rows) {
 
 void nodes_set_decoder_chunks(struct nodes *nodes, uint32_t chunks) {
     nodes->decoder_chunks = chunks;
+    if (nodes->decoder)
+        nodes->parts[nodes->parts_count - 1].chunks =
+            mask_decoder_get_chunks(nodes->decoder, chunks);
 }
 
 uint32_t nodes_outputs_width(const struct nodes *nodes) {

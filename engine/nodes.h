@@ -34,12 +34,12 @@ const char *nodes_get_dtype(const struct nodes *nodes); /* "f32", "bf16", "int8"
 /* The parts in order; lives as long as the nodes. */
 const struct part *nodes_parts(const struct nodes *nodes, uint32_t *count);
 
-/* Runs the embedding, the first layer, the last layer and the head on NODES_MEASURE_TOKENS tokens
- * (texts of 32 or of the model's limit, each read at its first token), one after the other as a
- * stage does, a few times with warm caches, and sets the cost of each part from its best time; the
- * layers between cost what the first does. Packs those parts anywhere, where nodes_pack() leaves
- * them if it can. Takes about 15 ms for a layer of 7 MB. Errors: NO_MEMORY, INTERNAL. */
-enum { NODES_MEASURE_TOKENS = 64 };
+/* Runs the embedding, the first layer, the last layer and the head on PLAN_COST_TOKENS tokens
+ * (texts of PLAN_COST_TEXT_TOKENS or of the model's limit, each read at its first token), one after
+ * the other as a stage does, a few times with warm caches, and sets the cost of each part from its
+ * best time; the layers between cost what the first does. Packs those parts anywhere, where
+ * nodes_pack() leaves them if it can. Takes about 15 ms for a layer of 7 MB. Errors: NO_MEMORY,
+ * INTERNAL. */
 enum status nodes_measure(struct nodes *nodes, struct error *err);
 
 /* A NUMA node, or MEMORY_NODE_ANY, from whose memory some parts are read. */

@@ -2,14 +2,14 @@
 #include "engine/base/clock.h"
 #include "engine/nodes_internal.h"
 
-/* A pass warms up, then the best of RUNS counts; on a slow machine one is enough. Texts of 32
- * tokens stand for all: attention itself is a small share until they are many times as long. */
-enum { TEXT_TOKENS = 32, RUNS = 3 };
+/* A pass warms up, then the best of RUNS counts; on a slow machine one is enough. Short texts
+ * stand for all: attention itself is a small share until they are many times as long. */
+enum { RUNS = 3 };
 static const uint64_t runs_ns_max = 20 * NS_PER_MS;
 
 /* Texts without requests, as those that warm a pipeline up. */
 static void microbatch_fill(struct microbatch *m, uint32_t text_tokens, uint32_t vocab_size) {
-    m->rows = NODES_MEASURE_TOKENS / text_tokens;
+    m->rows = PLAN_COST_TOKENS / text_tokens;
     m->tokens = m->rows * text_tokens;
     for (uint32_t i = 0; i < m->tokens; i++) {
         m->ids[i] = (int32_t)(i * 7 % vocab_size);
@@ -50,15 +50,16 @@ static enum status microbatch_make(const struct nodes *nodes, struct microbatch 
                                    struct error *err) {
     const struct model_config *config = model_get_config(nodes->model);
     const struct microbatch_room room = {
-        .tokens_max = NODES_MEASURE_TOKENS,
-        .rows_max = NODES_MEASURE_TOKENS,
+        .tokens_max = PLAN_COST_TOKENS,
+        .rows_max = PLAN_COST_TOKENS,
         .width = nodes->hidden_size,
         .intermediate_width = nodes->intermediate_size,
         .outputs_width = nodes_outputs_width(nodes),
     };
     if (microbatch_open(&room, MEMORY_NODE_ANY, out) != STATUS_OK)
         return error_set(err, STATUS_NO_MEMORY, "no memory to measure with");
-    const uint32_t tokens = config->tokens_max < TEXT_TOKENS ? config->tokens_max : TEXT_TOKENS;
+    const uint32_t tokens =
+        config->tokens_max < PLAN_COST_TEXT_TOKENS ? config->tokens_max : PLAN_COST_TEXT_TOKENS;
     microbatch_fill(*out, tokens > 0 ? tokens : 1, config->vocab_size);
     return STATUS_OK;
 }
@@ -73,7 +74,7 @@ enum status nodes_measure(struct nodes *nodes, struct error *err) {
     if (status == STATUS_OK)
         status = microbatch_make(nodes, &microbatch, err);
     if (status == STATUS_OK)
-        status = nodes_scratch_open(nodes, NODES_MEASURE_TOKENS, MEMORY_NODE_ANY, &scratch, err);
+        status = nodes_scratch_open(nodes, PLAN_COST_TOKENS, MEMORY_NODE_ANY, &scratch, err);
     if (status == STATUS_OK) {
         pass_run(nodes, scratch, microbatch, true);
         const uint64_t end = clock_now_ns() + runs_ns_max;

@@ -61,6 +61,11 @@ static uint32_t slice_choose(uint32_t vocabulary, uint32_t chunks) {
     return (blocks + chunks - 1) / chunks * BLOCK_ROWS;
 }
 
+uint32_t mask_decoder_get_chunks(const struct mask_decoder *decoder, uint32_t chunks) {
+    const uint32_t slice_rows = slice_choose(decoder->vocabulary, chunks);
+    return (decoder->vocabulary + slice_rows - 1) / slice_rows;
+}
+
 enum status mask_decoder_scratch_open(const struct mask_decoder *decoder, uint32_t chunks,
                                       struct mask_decoder_scratch **out, struct error *err) {
     const uint32_t slice_rows = slice_choose(decoder->vocabulary, chunks);

@@ -42,6 +42,9 @@ uint64_t mask_decoder_get_bytes(const struct mask_decoder *decoder);
  * each. Opened on the thread that uses it. Errors: NO_MEMORY, INTERNAL. */
 enum status mask_decoder_scratch_open(const struct mask_decoder *decoder, uint32_t chunks,
                                       struct mask_decoder_scratch **out, struct error *err);
+
+/* The slices there are when so many are asked for. */
+uint32_t mask_decoder_get_chunks(const struct mask_decoder *decoder, uint32_t chunks);
 void mask_decoder_scratch_close(struct mask_decoder_scratch *scratch); /* NULL is allowed */
 
 /* x [count, H]: position i is answered as queries[i] asks. */

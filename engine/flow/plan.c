@@ -1,6 +1,7 @@
 /* plan.c: chooses among all numbers of stages and replicas that the wishes leave open. */
 #include "engine/flow/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,15 +156,16 @@ const struct plan_choice *plan_choose(struct plan_work *work, uint32_t stages_mi
 }
 
 static enum status sets_refuse(const struct plan_work *work, struct error *err) {
-    const struct plan_wishes *wishes = work->wishes;
     const uint32_t vgs = vgs_count_of(&work->hand, work->hand.stages > 0 ? work->hand.stages : 1);
-    const uint32_t replicas = wishes->replicas > 0 ? wishes->replicas : 1;
-    return error_set(
-        err, STATUS_INVALID_VALUE,
-        "--pin: \"%s\" has %u CPU sets, which do not go with %u virtual graph%s and %u "
-        "replica%s: give one for each virtual graph, or one for each of each replica",
-        wishes->pin, work->hand.sets_count, vgs, vgs == 1 ? "" : "s", replicas,
-        replicas == 1 ? "" : "s");
+    const uint32_t sets = work->hand.sets_count, replicas = work->wishes->replicas;
+    char more[64] = "";
+    if (replicas == 0)
+        snprintf(more, sizeof more, ", or %u for each of up to %u replicas", vgs, LIMIT_REPLICAS);
+    else if (replicas > 1)
+        snprintf(more, sizeof more, ", or %u for all %u replicas", vgs * replicas, replicas);
+    return error_set(err, STATUS_INVALID_VALUE,
+                     "--pin has %u CPU set%s; %u virtual graph%s need%s %u%s", sets,
+                     plan_plural(sets), vgs, plan_plural(vgs), vgs == 1 ? "s" : "", vgs, more);
 }
 
 enum status plan_make(const struct plan_wishes *wishes, struct plan *out, struct error *err) {

@@ -31,6 +31,13 @@
 
 enum { PLAN_THIRDS = 3, PLAN_REASON_BYTES = 1024, PLAN_NODES_MAX = 64 };
 
+/* What costs are measured with: a microbatch of so many tokens, in texts of so many. */
+enum { PLAN_COST_TOKENS = 64, PLAN_COST_TEXT_TOKENS = 32 };
+
+/* The automatic budget of a microbatch lies between. Below the least, packed rows fill the
+ * products' blocks of 64 rows badly. */
+enum { PLAN_MICROBATCH_TOKENS_MIN = 128, PLAN_MICROBATCH_TOKENS_MAX = 512 };
+
 /* The least piece of the model that can be placed. */
 struct part {
     const char *name;  /* "Embedding", "Encoder 0", "Pooler", "Classifier" */
@@ -39,6 +46,7 @@ struct part {
     double cost;             /* nanoseconds a token on one core */
     uint32_t handover_bytes; /* a token, to the next stage when a stage ends with this part */
     bool shares_first; /* reads the first part's matrix too, which is in neither weight twice */
+    uint32_t chunks;   /* in which it reads its matrix; 0: it is no decoder over a vocabulary */
 };
 
 /* What is to be planned. Zero and NULL mean "choose". */
@@ -86,10 +94,11 @@ struct plan {
     uint32_t encoder_stages; /* the same without a head of its own */
     uint32_t vgs_count;
     uint32_t replicas;
-    uint32_t stage_threads; /* of each stage */
-    bool pipelining;
+    uint32_t stage_threads;     /* of each stage */
+    bool pipelining;            /* not --no-pipelining */
     uint32_t max_in_flight;     /* microbatches of one replica */
-    uint32_t microbatch_tokens; /* predicted budget, or as given */
+    uint32_t microbatch_tokens; /* the budget */
+    uint32_t predicted_tokens;  /* of the microbatches that the prediction is for */
     struct plan_stage stages[LIMIT_STAGES + 1];
     uint64_t weights_bytes;   /* of the model, once */
     bool splits_feed_forward; /* a stage ends after an intermediate third */

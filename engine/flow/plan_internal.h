@@ -8,9 +8,7 @@
 
 #include "engine/flow/plan.h"
 
-/* The least automatic budget of a microbatch: below it the packed rows fill the products' blocks
- * of 64 rows badly. */
-enum { PLAN_THIRDS_MAX = LIMIT_LAYERS * PLAN_THIRDS, PLAN_MICROBATCH_TOKENS_MIN = 128 };
+enum { PLAN_THIRDS_MAX = LIMIT_LAYERS * PLAN_THIRDS, PLAN_KIND_BYTES = 64 };
 
 /* A CPU set of --pin: cpus[first .. first + count - 1] of plan_hand. */
 struct plan_set {
@@ -48,6 +46,7 @@ struct plan_work {
     uint32_t stages_max;      /* that may be asked for */
     uint16_t cores[CPUS_MAX]; /* indices into machine->cpus: the first CPU of each core */
     uint32_t cores_count;
+    struct topology pinned; /* the machine without the CPUs that --pin leaves out */
     struct plan draft;
     struct plan_choice choices[LIMIT_STAGES * LIMIT_REPLICAS];
     uint32_t choices_count;
@@ -89,6 +88,9 @@ double plan_stage_period(const struct plan *plan, uint32_t replica, const struct
  * what threads that share a set's cores wait for each other; up to 16 threads. */
 void plan_contention_apply(const struct plan *plan, double *periods);
 
+/* What the threads of a team do, in the work of one alone. */
+double plan_team_gain(uint32_t threads);
+
 /* Core time a token of all stages of a virtual graph. */
 double plan_vg_load(const struct plan *plan, uint32_t vg);
 
@@ -105,13 +107,20 @@ void plan_draft_make(struct plan_work *work, uint32_t stages, uint32_t replicas,
  * work->choices. NULL: there is none. */
 const struct plan_choice *plan_choose(struct plan_work *work, uint32_t stages_min);
 
-/* plan_reason.c: writes plan->reason. Forgets the wishes: it compares with what they ruled out. */
+/* plan_reason.c: writes plan->reason. Forgets the wishes: it compares with what they ruled out, on
+ * the CPUs that --pin allows. */
 void plan_reason_set(struct plan_work *work, struct plan *plan);
 
 /* plan_print.c */
 
 /* CPU numbers as text, "0-3,8"; cut to its room. */
 void plan_cpus_describe(const uint16_t *cpus, uint32_t count, char *out, size_t room);
+
+/* "2 replicas of one stage", "1 replica of 2 stages and the head". */
+void plan_kind_describe(const struct plan *plan, char *out /* [PLAN_KIND_BYTES] */);
+
+/* "s" of more or less than one. */
+const char *plan_plural(uint32_t count);
 
 /* The virtual graph of a part. */
 uint32_t plan_part_vg(const struct plan *plan, uint32_t part);

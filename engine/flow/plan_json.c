@@ -26,10 +26,13 @@ static void parts_print(const struct plan *plan, FILE *out) {
         part_name_print(part, out);
         fprintf(out,
                 ",\"virtual_graph\":%u,\"weights_bytes\":%llu,\"shared\":%s,\"cost_ns\":%.3f,"
-                "\"work\":%.6f}",
+                "\"work\":%.6f",
                 plan_part_vg(plan, i), (unsigned long long)part->weights_bytes,
                 part->shares_first ? "true" : "false", part->cost,
                 plan->cost > 0 ? part->cost / plan->cost : 0.0);
+        if (part->chunks > 0)
+            fprintf(out, ",\"chunks\":%u", part->chunks);
+        fprintf(out, "}");
     }
     fprintf(out, "]");
 }
@@ -95,11 +98,12 @@ static void reason_print(const struct plan *plan, FILE *out) {
 static void json_print(const struct plan *plan, FILE *out) {
     fprintf(out,
             "{\"stages\":%u,\"virtual_graphs\":%u,\"replicas\":%u,\"stage_threads\":%u,"
-            "\"pipelining\":%s,\"max_in_flight\":%u,\"pinned\":%s,\"cores\":%u,"
+            "\"pipelining\":%s,\"max_in_flight\":%u,\"microbatch_tokens\":%u,\"pinned\":%s,"
+            "\"cores\":%u,"
             "\"weights_bytes\":%llu,\"weights_copies\":%u",
             plan->encoder_stages, plan->vgs_count, plan->replicas, plan->stage_threads,
-            plan->pipelining ? "true" : "false", plan->max_in_flight,
-            plan->pinned ? "true" : "false", plan->machine->cores,
+            plan->max_in_flight > 1 ? "true" : "false", plan->max_in_flight,
+            plan->microbatch_tokens, plan->pinned ? "true" : "false", plan->machine->cores,
             (unsigned long long)plan->weights_bytes, plan->copies);
     machine_print(plan, out);
     parts_print(plan, out);
@@ -108,7 +112,7 @@ static void json_print(const struct plan *plan, FILE *out) {
     fprintf(out,
             ",\"predicted\":{\"tokens_per_second\":%.1f,\"microbatch_tokens\":%u,"
             "\"weights_bytes_per_second\":%.0f}",
-            plan->tokens_per_second, plan->microbatch_tokens, plan_weights_traffic(plan));
+            plan->tokens_per_second, plan->predicted_tokens, plan_weights_traffic(plan));
     fprintf(out, ",\"bottleneck\":{\"virtual_graph\":%u,\"work\":%.6f}", plan->bottleneck_vg,
             plan->bottleneck_share);
     reason_print(plan, out);

@@ -13,14 +13,13 @@ static const double handover_wake_ns = 4000, handover_bytes_per_ns = 8;
  * the work of 1.7. */
 static const double team_loss = 0.15;
 
-enum { MICROBATCH_TOKENS_MAX = 512 };
 static const double stage_turn_ns = 10.0 * NS_PER_MS;
 
 double plan_handover_ns(const struct part *part, uint32_t microbatch_tokens) {
     return handover_wake_ns / microbatch_tokens + part->handover_bytes / handover_bytes_per_ns;
 }
 
-static double team_gain(uint32_t threads) {
+double plan_team_gain(uint32_t threads) {
     return threads / (1 + team_loss * (threads - 1));
 }
 
@@ -57,18 +56,26 @@ void plan_stages_set(struct plan *plan, const uint32_t *thirds) {
         stage_set(plan, plan->encoder_stages, first, plan->parts_count - first);
 }
 
-static void budget_set(const struct plan_wishes *wishes, struct plan *plan) {
+/* What fills a turn of the longest stage. */
+static uint32_t budget_choose(const struct plan *plan) {
     double longest = 0;
-    plan->microbatch_tokens = wishes->microbatch_tokens;
-    if (plan->microbatch_tokens > 0)
-        return;
     for (uint32_t i = 0; i < plan->stages_count; i++)
         if (plan->stages[i].cost > longest)
             longest = plan->stages[i].cost;
-    double tokens = longest > 0 ? stage_turn_ns / longest * team_gain(plan->stage_threads) : 0;
-    plan->microbatch_tokens = tokens < PLAN_MICROBATCH_TOKENS_MIN ? PLAN_MICROBATCH_TOKENS_MIN
-                              : tokens > MICROBATCH_TOKENS_MAX    ? MICROBATCH_TOKENS_MAX
-                                                                  : (uint32_t)tokens;
+    const double tokens =
+        longest > 0 ? stage_turn_ns / longest * plan_team_gain(plan->stage_threads) : 0;
+    return tokens < PLAN_MICROBATCH_TOKENS_MIN   ? PLAN_MICROBATCH_TOKENS_MIN
+           : tokens > PLAN_MICROBATCH_TOKENS_MAX ? PLAN_MICROBATCH_TOKENS_MAX
+                                                 : (uint32_t)tokens;
+}
+
+/* Costs of smaller microbatches than those that were measured are not known, so that the prediction
+ * is not for them. */
+static void budget_set(const struct plan_wishes *wishes, struct plan *plan) {
+    const uint32_t given = wishes->microbatch_tokens;
+    plan->microbatch_tokens = given > 0 ? given : budget_choose(plan);
+    plan->predicted_tokens =
+        plan->microbatch_tokens < PLAN_COST_TOKENS ? PLAN_COST_TOKENS : plan->microbatch_tokens;
 }
 
 double plan_vg_load(const struct plan *plan, uint32_t vg) {
@@ -137,10 +144,10 @@ void plan_predict(const struct plan_wishes *wishes, struct plan *plan) {
     budget_set(wishes, plan);
     for (uint32_t i = 0; i < plan->stages_count; i++) {
         struct plan_stage *stage = &plan->stages[i];
-        stage->service_ns = stage->cost / team_gain(plan->stage_threads);
+        stage->service_ns = stage->cost / plan_team_gain(plan->stage_threads);
         if (i > 0)
             stage->service_ns +=
-                plan_handover_ns(&plan->parts[stage->first_part - 1], plan->microbatch_tokens);
+                plan_handover_ns(&plan->parts[stage->first_part - 1], plan->predicted_tokens);
     }
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++)
         loads[vg] = plan_vg_load(plan, vg);
@@ -161,7 +168,7 @@ double plan_weights_traffic(const struct plan *plan) {
     for (uint32_t vg = 0; vg < plan->vgs_count; vg++)
         if (plan_vg_reads(plan, vg) > plan->machine->l2_bytes)
             bytes += (double)plan_vg_reads(plan, vg);
-    return bytes * plan->tokens_per_second / plan->microbatch_tokens;
+    return bytes * plan->tokens_per_second / plan->predicted_tokens;
 }
 
 /* Whether some replica of `vg` has a CPU with this L3. */

@@ -8,14 +8,18 @@
 
 enum { PART_TEXT_BYTES = 48, PARTS_TEXT_BYTES = 2 * PART_TEXT_BYTES + 8, CPUS_TEXT_BYTES = 128 };
 
-uint32_t plan_part_vg(const struct plan *plan, uint32_t part) {
+static uint32_t part_stage(const struct plan *plan, uint32_t part) {
     uint32_t stage = 0;
     while (part >= plan->stages[stage].first_part + plan->stages[stage].parts_count)
         stage++;
-    return plan->stages[stage].vg;
+    return stage;
 }
 
-/* Whether the layer of this part, if it is one, is in one virtual graph; *count is the number of
+uint32_t plan_part_vg(const struct plan *plan, uint32_t part) {
+    return plan->stages[part_stage(plan, part)].vg;
+}
+
+/* Whether the layer of this part, if it is one, is in one stage; *count is the number of
  * parts from here on that belong together then. */
 static bool part_is_whole(const struct plan *plan, uint32_t part, uint32_t *count) {
     const char *name = plan->parts[part].name;
@@ -25,7 +29,7 @@ static bool part_is_whole(const struct plan *plan, uint32_t part, uint32_t *coun
     while (end < plan->parts_count && strcmp(plan->parts[end].name, name) == 0)
         end++;
     *count = 1;
-    if (plan_part_vg(plan, first) != plan_part_vg(plan, end - 1))
+    if (part_stage(plan, first) != part_stage(plan, end - 1))
         return false;
     *count = end - part;
     return true;
@@ -50,8 +54,18 @@ static void parts_describe(const struct plan *plan, const struct plan_stage *sta
         snprintf(out, PARTS_TEXT_BYTES, "%s .. %s", first, last);
 }
 
-static const char *plural(uint32_t count) {
+const char *plan_plural(uint32_t count) {
     return count == 1 ? "" : "s";
+}
+
+void plan_kind_describe(const struct plan *plan, char *out) {
+    const uint32_t stages = plan->encoder_stages;
+    int used = snprintf(out, PLAN_KIND_BYTES, "%u replica%s of ", plan->replicas,
+                        plan_plural(plan->replicas));
+    if (stages == 1)
+        snprintf(out + used, PLAN_KIND_BYTES - (size_t)used, "one stage");
+    else
+        snprintf(out + used, PLAN_KIND_BYTES - (size_t)used, "%u stages and the head", stages);
 }
 
 static double megabytes(uint64_t bytes) {
@@ -62,13 +76,26 @@ static double mebibytes(uint64_t bytes) {
     return (double)bytes / (1 << 20);
 }
 
+/* What is to be said of the matrix of a head over the vocabulary. */
+static void matrix_print(const struct part *part, FILE *out) {
+    if (part->shares_first)
+        fprintf(out, " (shares the embedding's matrix");
+    if (part->chunks > 0)
+        fprintf(out, "%s %u chunk%s",
+                part->shares_first ? ", reads it in" : " (reads its matrix in", part->chunks,
+                plan_plural(part->chunks));
+    if (part->shares_first || part->chunks > 0)
+        fprintf(out, ")");
+}
+
 static void parts_print(const struct plan *plan, FILE *out) {
     char parts[PARTS_TEXT_BYTES];
     for (uint32_t i = 0, count; i < plan->parts_count; i += count) {
         part_describe(plan, i, parts);
         part_is_whole(plan, i, &count);
-        fprintf(out, "%s --> VG %u%s\n", parts, plan_part_vg(plan, i),
-                plan->parts[i].shares_first ? " (shares the embedding's matrix)" : "");
+        fprintf(out, "%s --> VG %u", parts, plan_part_vg(plan, i));
+        matrix_print(&plan->parts[i], out);
+        fputc('\n', out);
     }
 }
 
@@ -143,23 +170,40 @@ static void reason_print(const struct plan *plan, FILE *out) {
     }
 }
 
+/* The rate, and what it asks of the caches. */
+static void rate_print(const struct plan *plan, FILE *out) {
+    const double traffic = plan_weights_traffic(plan);
+    const bool small = traffic < 1e8;
+    fprintf(out, "predicted: %.0f tokens a second", plan->tokens_per_second);
+    if (traffic > 0)
+        fprintf(out, ", which read %.1f %s of weights a second from beyond the cores' own L2\n",
+                traffic / (small ? 1e6 : 1e9), small ? "MB" : "GB");
+    else
+        fprintf(out, "; the weights that they read fit the cores' own L2\n");
+    fprintf(out, "it assumes texts of %u tokens and cores that do nothing else",
+            PLAN_COST_TEXT_TOKENS);
+    if (plan->predicted_tokens != plan->microbatch_tokens)
+        fprintf(out, ", in microbatches of %u tokens: smaller ones cost more a token",
+                plan->predicted_tokens);
+    fputc('\n', out);
+}
+
 static void prediction_print(const struct plan *plan, FILE *out) {
+    char kind[PLAN_KIND_BYTES];
     if (plan->machine->imagined)
         fprintf(out, "for a machine that is not here, with the costs measured on this one\n");
-    fprintf(out, "%u replica%s of %u stage%s, ", plan->replicas, plural(plan->replicas),
-            plan->stages_count, plural(plan->stages_count));
+    plan_kind_describe(plan, kind);
+    fprintf(out, "%s, ", kind);
     if (plan->stage_threads > 1)
         fprintf(out, "%u threads each, ", plan->stage_threads);
     if (plan->stages_count > 1)
-        fprintf(out, "%s, ", plan->pipelining ? "pipelined" : "one after the other");
-    fprintf(out, "%u microbatch%s of %u tokens in flight in each\n", plan->max_in_flight,
-            plan->max_in_flight == 1 ? "" : "es", plan->microbatch_tokens);
+        fprintf(out, "%s, ", plan->max_in_flight > 1 ? "pipelined" : "one after the other");
+    fprintf(out, "%u microbatch%s of %u token%s in flight in each\n", plan->max_in_flight,
+            plan->max_in_flight == 1 ? "" : "es", plan->microbatch_tokens,
+            plan_plural(plan->microbatch_tokens));
     if (plan->copies > 1)
         fprintf(out, "a set of weights on each of %u NUMA nodes\n", plan->copies);
-    fprintf(out,
-            "predicted: %.0f tokens a second, which read %.1f GB of weights a second from beyond "
-            "the cores' own L2\n",
-            plan->tokens_per_second, plan_weights_traffic(plan) / 1e9);
+    rate_print(plan, out);
     fprintf(out, "predicted bottleneck: VG %u with %.1f %% of the work\n", plan->bottleneck_vg,
             plan->bottleneck_share * 100);
     reason_print(plan, out);

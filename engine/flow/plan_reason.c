@@ -15,130 +15,259 @@ __attribute__((format(printf, 2, 3))) static void say(struct plan *plan, const c
     va_end(arguments);
 }
 
-static const char *plural(uint32_t count) {
-    return count == 1 ? "" : "s";
+/* What a plan loses by, one after the other: `mark` stands before the next. */
+struct losses {
+    struct plan *plan; /* whose reason it is */
+    const char *mark;
+};
+
+__attribute__((format(printf, 2, 3))) static void say_loss(struct losses *losses,
+                                                           const char *format, ...) {
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say(losses->plan, "%s%s", losses->mark, text);
+    losses->mark = "; ";
 }
 
-static void say_kind(struct plan *plan, uint32_t replicas, uint32_t stages) {
-    say(plan, "%u replica%s of ", replicas, plural(replicas));
-    if (stages == 1)
-        say(plan, "one stage");
+static uint32_t threads_count(const struct plan *plan) {
+    return plan->vgs_count * plan->replicas * plan->stage_threads;
+}
+
+/* Cores that may be busy at a time, of those that are there. */
+static uint32_t cores_of(const struct plan_work *work) {
+    const uint32_t cores = work->wishes->machine->cores;
+    return work->cores_count < cores ? work->cores_count : cores;
+}
+
+/* Whether it is the number of microbatches in flight that holds a pipeline back. */
+static bool flight_limits(const struct plan *plan) {
+    double sum = 0, longest = 0;
+    for (uint32_t i = 0; i < plan->stages_count; i++) {
+        sum += plan->stages[i].service_ns;
+        if (plan->stages[i].service_ns > longest)
+            longest = plan->stages[i].service_ns;
+    }
+    for (uint32_t vg = 0; vg < plan->vgs_count; vg++) {
+        const double load = plan_vg_load(plan, vg) / plan_get_place(plan, 0, vg)->cores;
+        longest = load > longest ? load : longest;
+    }
+    return sum / plan->max_in_flight > longest * 1.002;
+}
+
+static void say_flight(const struct plan *loser, bool no_pipelining, struct losses *losses) {
+    if (no_pipelining)
+        say_loss(losses, "--no-pipelining lets one stage work at a time");
+    else if (loser->max_in_flight == 1)
+        say_loss(losses, "--max-in-flight 1 lets one stage work at a time");
     else
-        say(plan, "%u stages", stages);
+        say_loss(losses, "--max-in-flight %u lets no more of %u stages work at a time",
+                 loser->max_in_flight, loser->stages_count);
 }
 
-/* Why a pipeline does not make the most of the cores. */
-static void say_losses(struct plan *plan, const struct plan *pipeline) {
-    const uint32_t cores = pipeline->machine->cores,
-                   used = pipeline->vgs_count * pipeline->replicas * pipeline->stage_threads;
-    const double even = 1.0 / pipeline->vgs_count;
-    const char *comma = "";
+static void say_handover(const struct plan *loser, struct losses *losses) {
     double handover = 0, services = 0;
-    for (uint32_t i = 0; i < pipeline->stages_count; i++) {
-        services += pipeline->stages[i].service_ns;
+    for (uint32_t i = 0; i < loser->stages_count; i++) {
+        services += loser->stages[i].service_ns;
         if (i > 0)
-            handover += plan_handover_ns(&pipeline->parts[pipeline->stages[i].first_part - 1],
-                                         pipeline->microbatch_tokens);
+            handover += plan_handover_ns(&loser->parts[loser->stages[i].first_part - 1],
+                                         loser->predicted_tokens);
     }
-    if (pipeline->bottleneck_share > even * 1.002) {
-        say(plan,
-            "borders fall at thirds of layers and leave VG %u %.1f %% of the work, where "
-            "%.1f %% would be even",
-            pipeline->bottleneck_vg, pipeline->bottleneck_share * 100, even * 100);
-        comma = "; ";
-    }
-    if (used < cores) {
-        say(plan, "%s%u of %u cores have no stage", comma, cores - used, cores);
-        comma = "; ";
-    }
-    if (used > cores) {
-        say(plan, "%s%u threads share %u core%s", comma, used, cores, plural(cores));
-        comma = "; ";
-    }
-    say(plan, "%shand-over takes %.1f %%", comma, services > 0 ? handover / services * 100 : 0);
+    say_loss(losses, "hand-over takes %.1f %%", services > 0 ? handover / services * 100 : 0);
+}
+
+/* Why a plan does not make the most of so many cores. `given`: the wishes that made it. */
+static void say_losses(const struct plan *loser, const struct plan_wishes *given, uint32_t cores,
+                       struct losses *losses) {
+    const uint32_t used = threads_count(loser), team = loser->stage_threads;
+    const double even = 1.0 / loser->vgs_count;
+    const bool waits = flight_limits(loser);
+    if (waits)
+        say_flight(loser, given->no_pipelining, losses);
+    else if (loser->bottleneck_share > even * 1.002)
+        say_loss(losses, "%s leave VG %u %.1f %% of the work, where %.1f %% would be even",
+                 given->layers_per_stage ? "the borders as given"
+                                         : "borders fall at thirds of layers and",
+                 loser->bottleneck_vg, loser->bottleneck_share * 100, even * 100);
+    if (used < cores)
+        say_loss(losses, "%u of %u cores %s no stage", cores - used, cores,
+                 cores - used == 1 ? "has" : "have");
+    if (used > cores)
+        say_loss(losses, "%u threads share %u core%s", used, cores, plan_plural(cores));
+    if (team > 1)
+        say_loss(losses,
+                 "a team of %u threads does the work of %.3g, since they wait for each other in "
+                 "every layer",
+                 team, plan_team_gain(team));
+    if (loser->stages_count > 1)
+        say_handover(loser, losses);
+}
+
+static void say_kind(struct plan *plan, const struct plan *of) {
+    char kind[PLAN_KIND_BYTES];
+    plan_kind_describe(of, kind);
+    say(plan, "%s", kind);
 }
 
 static void say_choice(const struct plan_work *work, struct plan *plan) {
     const struct plan_wishes *wishes = work->wishes;
-    say_kind(plan, plan->replicas, plan->encoder_stages);
+    const uint32_t sets = work->hand.sets_count;
+    say_kind(plan, plan);
     if (work->hand.stages > 0 && wishes->replicas > 0)
         say(plan, ": as given\n");
     else if (work->hand.stages > 0)
-        say(plan, ": stages as given, in as many replicas as find cores\n");
+        say(plan, ": stages as given, in as many replicas as %s\n",
+            sets > 0 ? "the CPU sets are good for" : "find cores");
+    else if (sets > 0)
+        say(plan, ": the most tokens a second of all that goes with %u CPU set%s\n", sets,
+            plan_plural(sets));
     else if (work->choices_count > 1)
         say(plan, ": the most tokens a second of 1 to %u stages%s\n", work->stages_max,
             wishes->replicas > 0 ? " in replicas as given" : " in as many replicas as find cores");
+    else if (wishes->layers_count == 1)
+        say(plan, ": the model has one layer\n");
     else
         say(plan, ": more stages would have no cores\n");
 }
 
+/* With one stage for each core that is to be had; the best pipeline is the other kind then. */
+static bool is_replicas_alone(const struct plan *plan, uint32_t replicas_most) {
+    return plan->encoder_stages == 1 && plan->stage_threads == 1 && plan->replicas >= replicas_most;
+}
+
 /* The machine alone: the wishes that ruled out other plans are gone. */
-static void say_comparison(struct plan_work *work, struct plan *plan) {
+static void say_comparison(struct plan_work *work, const struct plan_wishes *given,
+                           struct plan *plan) {
     struct plan *other = &work->draft;
-    const struct plan_choice *choice;
-    if (plan->encoder_stages == 1) {
-        choice = plan_choose(work, 2);
+    const uint32_t cores = cores_of(work);
+    const uint32_t most = cores < LIMIT_REPLICAS ? cores : LIMIT_REPLICAS;
+    const bool pipeline = is_replicas_alone(plan, most);
+    struct losses losses = {plan, ": "};
+    if (pipeline) {
+        const struct plan_choice *choice = plan_choose(work, 2);
         if (!choice)
             return;
         plan_draft_make(work, choice->stages, choice->replicas, other);
         say(plan, "a pipeline, ");
-        say_kind(plan, other->replicas, other->encoder_stages);
-        say(plan, ", would reach %.1f %% of it: ",
-            other->tokens_per_second / plan->tokens_per_second * 100);
-        say_losses(plan, other);
-        say(plan, "\n");
-        return;
+    } else {
+        plan_draft_make(work, 1, most, other);
     }
-    const uint32_t cores =
-        work->cores_count < plan->machine->cores ? work->cores_count : plan->machine->cores;
-    const uint32_t most = cores < LIMIT_REPLICAS ? cores : LIMIT_REPLICAS;
-    plan_draft_make(work, 1, most, other);
     const double ratio = other->tokens_per_second / plan->tokens_per_second;
-    say_kind(plan, most, 1);
-    say(plan, " would reach %.1f %% of it", ratio * 100);
+    say_kind(plan, other);
+    say(plan, "%s would reach %.1f %% of it", pipeline ? "," : "", ratio * 100);
     if (ratio > 1.005) {
-        say(plan, ", the pipeline loses: ");
-        say_losses(plan, plan);
+        if (plan->stages_count > 1 && plan->max_in_flight > 1)
+            losses.mark = ", the pipeline loses: ";
+        say_losses(plan, given, cores, &losses);
+    } else if (pipeline) {
+        say_losses(other, work->wishes, cores, &losses);
     } else if (most < cores) {
         say(plan, ": no more than %u are allowed", LIMIT_REPLICAS);
     }
     say(plan, "\n");
 }
 
-static void say_cores(const struct plan_work *work, bool by_hand, struct plan *plan) {
+/* Whether an encoder stage other than `stage` runs on the same virtual graph. */
+static bool stage_shares(const struct plan *plan, uint32_t stage) {
+    for (uint32_t i = 0; i < plan->encoder_stages; i++)
+        if (i != stage && plan->stages[i].vg == plan->stages[stage].vg)
+            return true;
+    return false;
+}
+
+/* Which threads have which cores of a plan that is pinned here. */
+static void say_pinning(const struct plan_work *work, struct plan *plan) {
+    const uint32_t team = plan->stage_threads;
+    bool encoder_shares = false;
+    for (uint32_t i = 0; i < plan->encoder_stages; i++)
+        encoder_shares |= stage_shares(plan, i);
+    if (encoder_shares && team > 1)
+        say(plan, "%u physical cores for each virtual graph, which its stages share", team);
+    else if (encoder_shares)
+        say(plan, "a physical core for each virtual graph, which its stages share");
+    else if (team > 1)
+        say(plan, "a physical core for each of the %u threads of a stage", team);
+    else
+        say(plan, "one stage thread a physical core");
+    if (!encoder_shares && plan->encoder_stages > 1 && stage_shares(plan, plan->encoder_stages))
+        say(plan, ", the head shares %s with its VG", team > 1 ? "those" : "one");
+    if (plan->machine->cpus_count > work->cores_count)
+        say(plan, ", SMT siblings left free");
+    say(plan, "\n");
+}
+
+static void say_cores(const struct plan_work *work, struct plan *plan) {
     const struct topology *machine = plan->machine;
-    const uint32_t threads = plan->vgs_count * plan->replicas * plan->stage_threads;
-    if (by_hand)
+    const uint32_t threads = threads_count(plan);
+    if (work->hand.sets_count > 0 && work->pinned.cores < cores_of(work))
+        say(plan, "CPU sets as given by --pin, on %u of %u cores%s\n", work->pinned.cores,
+            cores_of(work), work->pinned.cores > 1 ? "; plans are compared on these" : "");
+    else if (work->hand.sets_count > 0)
         say(plan, "CPU sets as given by --pin\n");
     else if (plan->pinned)
-        say(plan, "one stage thread a physical core%s%s\n",
-            plan->encoder_stages > 1 ? ", the head shares one with its VG" : "",
-            machine->cpus_count > work->cores_count ? ", SMT siblings left free" : "");
+        say_pinning(work, plan);
     else if (work->cores_count > machine->cores)
         say(plan, "not pinned: the quota of %u core%s may be spent on any of %u\n", machine->cores,
-            plural(machine->cores), work->cores_count);
+            plan_plural(machine->cores), work->cores_count);
     else
-        say(plan, "not pinned: %u threads for %u core%s\n", threads, machine->cores,
-            plural(machine->cores));
+        say(plan, "not pinned: %u thread%s for %u core%s\n", threads, plan_plural(threads),
+            machine->cores, plan_plural(machine->cores));
     say(plan, "%s", machine->reason);
 }
 
-void plan_reason_set(struct plan_work *work, struct plan *plan) {
+/* The machine as if it had no CPUs but those of --pin. */
+static void machine_pin(const struct plan_hand *hand, const struct topology *machine,
+                        struct topology *out) {
+    *out = *machine;
+    out->cpus_count = out->cores_count = 0;
+    for (uint32_t i = 0; i < machine->cpus_count; i++) {
+        struct topology_cpu cpu = machine->cpus[i];
+        bool named = false;
+        for (uint32_t k = 0; k < hand->cpus_count; k++)
+            named |= hand->cpus[k] == cpu.cpu;
+        if (!named)
+            continue;
+        cpu.sibling = 0;
+        for (uint32_t k = 0; k < out->cpus_count; k++)
+            if (out->cpus[k].core == cpu.core)
+                cpu.sibling++;
+        out->cores_count += cpu.sibling == 0;
+        out->cpus[out->cpus_count++] = cpu;
+    }
+    out->cores = out->cores_count < machine->cores ? out->cores_count : machine->cores;
+}
+
+/* Compares on the machine that is there, or on what --pin leaves of it. */
+static void compare(struct plan_work *work, struct plan *plan) {
     const struct plan_wishes *given = work->wishes;
-    const struct plan_wishes open = {
+    const struct plan_hand hand = work->hand;
+    struct plan_wishes open = {
         .parts = given->parts,
         .parts_count = given->parts_count,
         .layers_count = given->layers_count,
         .machine = given->machine,
         .microbatch_tokens = given->microbatch_tokens,
     };
-    plan->reason[0] = '\0';
-    say_choice(work, plan);
-    const bool by_hand = work->hand.sets_count > 0;
+    if (hand.sets_count > 0) {
+        machine_pin(&hand, given->machine, &work->pinned);
+        open.machine = &work->pinned;
+    }
+    if (open.machine->cores < 2 || open.layers_count < 2)
+        return;
     work->wishes = &open;
     memset(&work->hand, 0, sizeof work->hand);
-    if (plan->machine->cores > 1 && given->layers_count > 1)
-        say_comparison(work, plan);
-    say_cores(work, by_hand, plan);
+    plan_cores_find(work);
+    say_comparison(work, given, plan);
     work->wishes = given;
+    work->hand = hand;
+    plan_cores_find(work);
+}
+
+void plan_reason_set(struct plan_work *work, struct plan *plan) {
+    plan->reason[0] = '\0';
+    say_choice(work, plan);
+    compare(work, plan);
+    say_cores(work, plan);
 }

@@ -31,11 +31,19 @@ static enum status entry_take(const char **text, long *out, struct error *err) {
     return STATUS_OK;
 }
 
+/* "1 entry", "2 entries" */
+enum { ENTRIES_BYTES = 24 };
+static const char *entries_describe(uint32_t count, char *out) {
+    snprintf(out, ENTRIES_BYTES, "%u %s", count, count == 1 ? "entry" : "entries");
+    return out;
+}
+
 static enum status layers_read(const struct plan_wishes *wishes, struct plan_hand *hand,
                                struct error *err) {
     uint32_t count = 0, rest = UINT32_MAX;
     long all = (long)wishes->layers_count * PLAN_THIRDS, sum = 0, value = 0;
     const char *text = wishes->layers_per_stage;
+    char entries[ENTRIES_BYTES];
     do {
         if (count == LIMIT_STAGES)
             return error_set(err, STATUS_INVALID_VALUE, "--layers-per-stage: more than %u stages",
@@ -52,16 +60,23 @@ static enum status layers_read(const struct plan_wishes *wishes, struct plan_han
             sum = value > all - sum ? all + 1 : sum + value;
         hand->thirds[count++] = value == -1 ? 0 : (uint32_t)value;
     } while (*text);
-    if (rest != UINT32_MAX ? all - sum < 1 : all != sum)
-        return error_set(err, STATUS_INVALID_VALUE,
-                         "--layers-per-stage: \"%s\" does not share out the model's %u layers",
-                         wishes->layers_per_stage, wishes->layers_count);
-    if (rest != UINT32_MAX)
-        hand->thirds[rest] = (uint32_t)(all - sum);
     if (hand->stages != 0 && hand->stages != count)
         return error_set(err, STATUS_INVALID_VALUE,
-                         "--layers-per-stage: \"%s\" has %u entries for %u stages",
-                         wishes->layers_per_stage, count, hand->stages);
+                         "--layers-per-stage has %s; --stages %u needs %u",
+                         entries_describe(count, entries), hand->stages, hand->stages);
+    if (rest != UINT32_MAX && sum == all)
+        return error_set(err, STATUS_INVALID_VALUE,
+                         "--layers-per-stage: \"%s\" leaves nothing of the model's %u layer%s for "
+                         "the -1",
+                         wishes->layers_per_stage, wishes->layers_count,
+                         plan_plural(wishes->layers_count));
+    if (sum > all || (rest == UINT32_MAX && sum < all))
+        return error_set(err, STATUS_INVALID_VALUE,
+                         "--layers-per-stage: \"%s\" adds up to %s than the model's %u layer%s",
+                         wishes->layers_per_stage, sum > all ? "more" : "less",
+                         wishes->layers_count, plan_plural(wishes->layers_count));
+    if (rest != UINT32_MAX)
+        hand->thirds[rest] = (uint32_t)(all - sum);
     hand->has_thirds = true;
     hand->stages = count;
     return STATUS_OK;
@@ -87,6 +102,21 @@ static enum status graphs_refuse(const struct plan_wishes *wishes, const char *w
                      wishes->virtual_graphs, why);
 }
 
+/* The stages are already fixed, by the option or by the list of layers. */
+static enum status graphs_count_check(const struct plan_wishes *wishes, uint32_t stages,
+                                      uint32_t count, struct error *err) {
+    char entries[ENTRIES_BYTES], given[ENTRIES_BYTES], by[64];
+    if (count == stages + 1)
+        return STATUS_OK;
+    if (wishes->stages > 0)
+        snprintf(by, sizeof by, "--stages %u", stages);
+    else
+        snprintf(by, sizeof by, "--layers-per-stage with %s", entries_describe(stages, given));
+    return error_set(err, STATUS_INVALID_VALUE,
+                     "--virtual-graphs has %s; %s needs %u (%u stage%s and the head)",
+                     entries_describe(count, entries), by, stages + 1, stages, plan_plural(stages));
+}
+
 static enum status graphs_read(const struct plan_wishes *wishes, struct plan_hand *hand,
                                struct error *err) {
     const char *text = wishes->virtual_graphs;
@@ -103,6 +133,8 @@ static enum status graphs_read(const struct plan_wishes *wishes, struct plan_han
         if (!*text)
             break;
     }
+    if (hand->stages != 0 && graphs_count_check(wishes, hand->stages, count, err) != STATUS_OK)
+        return STATUS_INVALID_VALUE;
     for (uint32_t vg = 0; vg <= highest; vg++)
         if (!used[vg])
             return graphs_refuse(wishes, "leaves a number out", err);
@@ -113,11 +145,6 @@ static enum status graphs_read(const struct plan_wishes *wishes, struct plan_han
     if (count == 2 && highest > 0)
         return graphs_refuse(wishes, "parts the head from the only encoder stage, which runs it",
                              err);
-    if (hand->stages != 0 && count != hand->stages + 1)
-        return error_set(err, STATUS_INVALID_VALUE,
-                         "--virtual-graphs: \"%s\" has %u entries, %u encoder stages and the head "
-                         "need %u",
-                         wishes->virtual_graphs, count, hand->stages, hand->stages + 1);
     hand->stages = count - 1;
     hand->vgs_count = highest + 1;
     return STATUS_OK;
@@ -221,9 +248,9 @@ static enum status count_check(const char *what, uint32_t wished, uint32_t most,
 static enum status counts_check(const struct plan_wishes *wishes, struct error *err) {
     uint32_t most = wishes->layers_count < LIMIT_STAGES ? wishes->layers_count : LIMIT_STAGES;
     if (wishes->stages > most)
-        return error_set(err, STATUS_INVALID_VALUE,
-                         "--stages %u: the model has %u layers, 1 to %u are allowed",
-                         wishes->stages, wishes->layers_count, most);
+        return error_set(
+            err, STATUS_INVALID_VALUE, "--stages %u: the model has %u layer%s, 1 to %u are allowed",
+            wishes->stages, wishes->layers_count, plan_plural(wishes->layers_count), most);
     if (wishes->no_pipelining && wishes->max_in_flight > 1)
         return error_set(err, STATUS_INVALID_VALUE,
                          "--max-in-flight %u: without pipelining there is one",

@@ -87,7 +87,8 @@ class Machines(unittest.TestCase):
         for options, words in (
                 (["--pin", "0-"], ["--pin", "0-3;4-7"]),
                 (["--pin", "1023"], ["CPU 1023", "may not use"]),
-                (["--virtual-graphs", "0,1", "--stages", "2"], ["--virtual-graphs", "\"0,1\""]),
+                (["--virtual-graphs", "0,1", "--stages", "2"],
+                 ["--virtual-graphs has 2 entries", "needs 3"]),
                 (["--stage-threads", "65"], ["--stage-threads", "1 to 64"])):
             status, _, errors = harness.run("plan", *options)
             self.assertEqual(status, 2, errors)

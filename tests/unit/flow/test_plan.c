@@ -16,9 +16,9 @@ enum { LAYERS = 6, PARTS = 21 };
 
 /* An embedding that costs almost nothing, six equal layers, a small head in two parts. */
 #define LAYER(name)                                                                                \
-    {name, "attention", 40000, 400000, 0, false}, {name, "intermediate", 30000, 300000, 0, false}, \
-    {                                                                                              \
-        name, "output", 30000, 300000, 0, false                                                    \
+    {name, "attention", 40000, 400000, 0, false, 0},                                               \
+        {name, "intermediate", 30000, 300000, 0, false, 0}, {                                      \
+        name, "output", 30000, 300000, 0, false, 0                                                 \
     }
 
 static const struct part parts[PARTS] = {
@@ -199,6 +199,15 @@ static void a_turn_of_the_longest_stage_sets_the_budget(void **state) {
     wishes.microbatch_tokens = 77;
     assert_planned(&wishes);
     assert_int_equal(plan.microbatch_tokens, 77);
+    /* What smaller ones than those measured cost is not known. */
+    wishes.microbatch_tokens = 1;
+    assert_planned(&wishes);
+    assert_int_equal(plan.microbatch_tokens, 1);
+    assert_int_equal(plan.predicted_tokens, PLAN_COST_TOKENS);
+    char *text = plan_to_text(&plan);
+    assert_says(text, "microbatches of 1 token in flight");
+    assert_says(text, "in microbatches of 64 tokens: smaller ones cost more a token");
+    free(text);
 }
 
 static void virtual_graphs_by_hand_are_obeyed(void **state) {
@@ -359,9 +368,9 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
         struct plan_wishes change;
         const char *reason;
     } cases[] = {
-        {{.layers_per_stage = "2,2"}, "does not share out the model's 6 layers"},
-        {{.layers_per_stage = "6,-1"}, "does not share out"},
-        {{.layers_per_stage = "200,200,-1"}, "does not share out"},
+        {{.layers_per_stage = "2,2"}, "adds up to less than the model's 6 layers"},
+        {{.layers_per_stage = "6,-1"}, "leaves nothing of the model's 6 layers for the -1"},
+        {{.layers_per_stage = "200,200,-1"}, "adds up to more than"},
         {{.layers_per_stage = "99999999,-1"}, "is not a list"},
         {{.layers_per_stage = "-1,-1"}, "more than one -1"},
         {{.layers_per_stage = "0,6"}, "is not a list"},
@@ -373,15 +382,18 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
         {{.layers_per_stage = "2.5,-1"}, "is not a list"},
         {{.layers_per_stage = "2.33,-1"}, "is not a list"},
         {{.layers_per_stage = "0.0,-1"}, "is not a list"},
-        {{.layers_per_stage = "2.3,3.3"}, "does not share out"},
-        {{.layers_per_stage = "3,3", .stages = 3}, "2 entries for 3 stages"},
+        {{.layers_per_stage = "2.3,3.3"}, "adds up to less than"},
+        {{.layers_per_stage = "3,3", .stages = 3}, "has 2 entries; --stages 3 needs 3"},
         {{.stages = 7}, "1 to 6 are allowed"},
         {{.replicas = 65}, "1 to 64 are allowed"},
         {{.max_in_flight = 257}, "1 to 256 are allowed"},
         {{.max_in_flight = 2, .no_pipelining = true}, "without pipelining"},
         {{.stage_threads = 65}, "1 to 64 are allowed"},
-        {{.virtual_graphs = "0,1,0", .stages = 3}, "3 entries, 3 encoder stages and the head need"},
-        {{.virtual_graphs = "0,1,0", .layers_per_stage = "6"}, "1 encoder stages"},
+        {{.virtual_graphs = "0,1,0", .stages = 3},
+         "has 3 entries; --stages 3 needs 4 (3 stages and the head)"},
+        {{.virtual_graphs = "0,1", .stages = 2}, "has 2 entries; --stages 2 needs 3"},
+        {{.virtual_graphs = "0,1,0", .layers_per_stage = "6"},
+         "--layers-per-stage with 1 entry needs 2 (1 stage and the head)"},
         {{.virtual_graphs = "0,2,0"}, "leaves a number out"},
         {{.virtual_graphs = "1,0,0"}, "does not begin with 0"},
         {{.virtual_graphs = "0"}, "no entry for the head"},
@@ -399,7 +411,7 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
         {{.pin = "0-2"}, "names CPU 2, which this process may not use"},
         {{.pin = "0,0-1"}, "names CPU 0 twice"},
         {{.pin = "0-1;1"}, "sets that overlap"},
-        {{.pin = "0;1;0", .stages = 2}, "has 3 CPU sets, which do not go with 2 virtual graphs"},
+        {{.pin = "0;1;0", .stages = 2}, "--pin has 3 CPU sets; 2 virtual graphs need 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct plan_wishes wishes = wishes_of(2);
@@ -475,13 +487,57 @@ static void a_pipeline_that_loses_to_replicas_says_so_and_why(void **state) {
     assert_planned(&wishes);
     assert_says(plan.reason,
                 "2 replicas of one stage: the most tokens a second of 1 to 2 stages in as many");
-    assert_says(plan.reason, "a pipeline, 1 replica of 2 stages, would reach 99.8 % of it");
+    assert_says(plan.reason, "a pipeline, 1 replica of 2 stages and the head, would reach 99.8 %");
     wishes.layers_per_stage = "2,4";
     assert_planned(&wishes);
     assert_says(plan.reason,
                 "2 replicas of one stage would reach 133.1 % of it, the pipeline loses: "
-                "borders fall at thirds of layers and leave VG 1 66.5 % of the work, "
+                "the borders as given leave VG 1 66.5 % of the work, "
                 "where 50.0 % would be even");
+}
+
+static void an_option_that_makes_a_plan_slow_is_named(void **state) {
+    (void)state;
+    struct plan_wishes wishes = wishes_of(2);
+    wishes.stages = 2;
+    wishes.replicas = 1;
+    wishes.no_pipelining = true;
+    assert_planned(&wishes);
+    assert_says(plan.reason, "of it: --no-pipelining lets one stage work at a time");
+    wishes.no_pipelining = false;
+    wishes.max_in_flight = 1;
+    assert_planned(&wishes);
+    assert_says(plan.reason, "of it: --max-in-flight 1 lets one stage work at a time");
+    char *text = plan_to_text(&plan);
+    assert_says(text, "1 replica of 2 stages and the head, one after the other, 1 microbatch of");
+    free(text);
+    wishes = wishes_of(2);
+    wishes.stage_threads = 2;
+    assert_planned(&wishes);
+    assert_says(plan.reason, "a team of 2 threads does the work of 1.74");
+    assert_null(strstr(plan.reason, "the pipeline loses"));
+}
+
+static void plans_are_compared_on_the_cpus_of_pin(void **state) {
+    (void)state;
+    struct plan_wishes wishes = wishes_of(64);
+    wishes.pin = "0;1";
+    wishes.stages = 2;
+    wishes.replicas = 1;
+    assert_planned(&wishes);
+    assert_says(plan.reason, "2 replicas of one stage would reach 100.2 % of it");
+    assert_says(plan.reason, "CPU sets as given by --pin, on 2 of 64 cores");
+}
+
+static void a_layer_in_two_stages_of_one_graph_is_named_by_its_thirds(void **state) {
+    (void)state;
+    struct plan_wishes wishes = wishes_of(2);
+    wishes.layers_per_stage = "2.6,-1";
+    wishes.virtual_graphs = "0,0,0";
+    assert_planned(&wishes);
+    char *text = plan_to_text(&plan);
+    assert_says(text, "Encoder 2 intermediate --> VG 0\nEncoder 2 output --> VG 0\n");
+    free(text);
 }
 
 static void a_layer_in_two_graphs_is_named_by_its_thirds(void **state) {
@@ -555,6 +611,9 @@ int main(void) {
         cmocka_unit_test(the_graphs_are_measured_against_the_caches),
         cmocka_unit_test(a_shared_matrix_counts_once_and_is_read_whole),
         cmocka_unit_test(a_pipeline_that_loses_to_replicas_says_so_and_why),
+        cmocka_unit_test(an_option_that_makes_a_plan_slow_is_named),
+        cmocka_unit_test(plans_are_compared_on_the_cpus_of_pin),
+        cmocka_unit_test(a_layer_in_two_stages_of_one_graph_is_named_by_its_thirds),
         cmocka_unit_test(a_layer_in_two_graphs_is_named_by_its_thirds),
         cmocka_unit_test(the_json_form_says_the_same),
     };
