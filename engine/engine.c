@@ -11,10 +11,7 @@
 #include "engine/base/log.h"
 #include "engine/engine_internal.h"
 
-/* Below the least automatic budget the packed rows fill the products' blocks of 64 rows badly: 64
- * tokens gave 5 to 15 % fewer tokens for each second of work than 192. */
-enum { WARM_TOKENS = 64, MICROBATCH_TOKENS_AUTO_MIN = 128, MICROBATCH_TOKENS_AUTO_MAX = 512 };
-static const uint64_t stage_turn_ns = 10 * NS_PER_MS;
+enum { WARM_TOKENS = 64 };
 
 static enum status scratch_open(const void *nodes, uint32_t tokens_max, int node, void **out,
                                 struct error *err) {
@@ -112,8 +109,8 @@ static enum status model_load(struct engine *engine, const struct engine_options
 }
 
 /* Tokens that a microbatch has room for; any single request must fit. */
-static uint32_t microbatch_room(const struct engine *engine, uint32_t wished) {
-    uint32_t room = wished > 0 ? wished : MICROBATCH_TOKENS_AUTO_MAX;
+static uint32_t microbatch_room(const struct engine *engine) {
+    uint32_t room = engine->plan.microbatch_tokens;
     return room > engine->info.tokens_max ? room : engine->info.tokens_max;
 }
 
@@ -155,11 +152,10 @@ static enum status pipeline_start(struct engine *engine, uint32_t tokens_max, st
 }
 
 /* From the times of the warming passes: the rate, which the heaviest virtual graph of a replica
- * sets as long as there are cores for all, and the longest turn of a stage. */
-static double rate_measure(const struct engine *engine, uint64_t *turn_ns) {
+ * sets as long as there are cores for all. */
+static double rate_measure(const struct engine *engine) {
     const struct pipeline *pipeline = engine->pipeline;
     double tokens = pipeline->options.warm_tokens, rate = 0, work_ns = 0;
-    *turn_ns = 1;
     for (uint32_t r = 0; r < pipeline->replicas_count; r++) {
         const struct stage *stages = pipeline->stages + r * pipeline->stages_count;
         double vgs_ns[LIMIT_STAGES] = {0}, heaviest = 1;
@@ -168,8 +164,6 @@ static double rate_measure(const struct engine *engine, uint64_t *turn_ns) {
             *vg_ns += (double)stages[i].warm_ns;
             work_ns += (double)stages[i].warm_ns;
             heaviest = *vg_ns > heaviest ? *vg_ns : heaviest;
-            if (stages[i].warm_ns > *turn_ns)
-                *turn_ns = stages[i].warm_ns;
         }
         rate += tokens / heaviest;
     }
@@ -181,21 +175,14 @@ static double rate_measure(const struct engine *engine, uint64_t *turn_ns) {
 /* Sets the limits that were left to choose from what was measured. */
 static void limits_choose(struct engine *engine, const struct engine_options *options) {
     struct engine_info *info = &engine->info;
-    uint64_t turn_ns, warm = engine->pipeline->options.warm_tokens;
-    info->tokens_per_second = rate_measure(engine, &turn_ns);
+    info->tokens_per_second = rate_measure(engine);
     info->queue_tokens_max = options->queue_tokens_max;
     if (info->queue_tokens_max == 0) {
         info->queue_tokens_max = (uint64_t)(info->tokens_per_second / 2);
         if (info->queue_tokens_max < LIMIT_QUEUE_TOKENS_MIN)
             info->queue_tokens_max = LIMIT_QUEUE_TOKENS_MIN;
     }
-    info->microbatch_tokens = options->microbatch_tokens;
-    if (info->microbatch_tokens == 0) {
-        uint64_t tokens = stage_turn_ns * warm / turn_ns;
-        uint32_t room = engine->pipeline->options.room.tokens_max;
-        tokens = tokens < MICROBATCH_TOKENS_AUTO_MIN ? MICROBATCH_TOKENS_AUTO_MIN : tokens;
-        info->microbatch_tokens = tokens > room ? room : (uint32_t)tokens;
-    }
+    info->microbatch_tokens = engine->plan.microbatch_tokens;
     batcher_set_budget(&engine->batcher, info->microbatch_tokens);
     engine->admission.queue_tokens_max = info->queue_tokens_max;
     rate_free(&engine->rate);
@@ -205,7 +192,7 @@ static void limits_choose(struct engine *engine, const struct engine_options *op
 static enum status threads_start(struct engine *engine, const struct engine_options *options,
                                  struct error *err) {
     enum { TEXTS_QUANTUM_BYTES = 4096 };
-    uint32_t tokens_max = microbatch_room(engine, options->microbatch_tokens);
+    uint32_t tokens_max = microbatch_room(engine);
     uint32_t threads = options->tokenizer_threads;
     if (threads == 0)
         threads = 1 + engine->plan.machine->cores / 8;

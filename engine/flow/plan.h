@@ -34,9 +34,14 @@ enum { PLAN_THIRDS = 3, PLAN_REASON_BYTES = 1024, PLAN_NODES_MAX = 64 };
 /* What costs are measured with: a microbatch of so many tokens, in texts of so many. */
 enum { PLAN_COST_TOKENS = 64, PLAN_COST_TEXT_TOKENS = 32 };
 
-/* The automatic budget of a microbatch lies between. Below the least, packed rows fill the
- * products' blocks of 64 rows badly. */
-enum { PLAN_MICROBATCH_TOKENS_MIN = 128, PLAN_MICROBATCH_TOKENS_MAX = 512 };
+/* The automatic budget of a microbatch is a multiple of STEP between MIN and MAX. Below the least,
+ * packed rows fill the products' blocks of 64 rows badly: 64 tokens gave 5 to 15 % fewer tokens for
+ * each second of work than 192. In steps, it is the same from one start to the next. */
+enum {
+    PLAN_MICROBATCH_TOKENS_STEP = 64,
+    PLAN_MICROBATCH_TOKENS_MIN = 128,
+    PLAN_MICROBATCH_TOKENS_MAX = 512,
+};
 
 /* The least piece of the model that can be placed. */
 struct part {

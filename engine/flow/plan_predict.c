@@ -56,7 +56,7 @@ void plan_stages_set(struct plan *plan, const uint32_t *thirds) {
         stage_set(plan, plan->encoder_stages, first, plan->parts_count - first);
 }
 
-/* What fills a turn of the longest stage. */
+/* What fills a turn of the longest stage, in whole steps. */
 static uint32_t budget_choose(const struct plan *plan) {
     double longest = 0;
     for (uint32_t i = 0; i < plan->stages_count; i++)
@@ -64,9 +64,10 @@ static uint32_t budget_choose(const struct plan *plan) {
             longest = plan->stages[i].cost;
     const double tokens =
         longest > 0 ? stage_turn_ns / longest * plan_team_gain(plan->stage_threads) : 0;
-    return tokens < PLAN_MICROBATCH_TOKENS_MIN   ? PLAN_MICROBATCH_TOKENS_MIN
-           : tokens > PLAN_MICROBATCH_TOKENS_MAX ? PLAN_MICROBATCH_TOKENS_MAX
-                                                 : (uint32_t)tokens;
+    return tokens < PLAN_MICROBATCH_TOKENS_MIN ? PLAN_MICROBATCH_TOKENS_MIN
+           : tokens > PLAN_MICROBATCH_TOKENS_MAX
+               ? PLAN_MICROBATCH_TOKENS_MAX
+               : (uint32_t)tokens / PLAN_MICROBATCH_TOKENS_STEP * PLAN_MICROBATCH_TOKENS_STEP;
 }
 
 /* Costs of smaller microbatches than those that were measured are not known, so that the prediction

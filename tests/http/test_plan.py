@@ -48,6 +48,33 @@ class Readme(unittest.TestCase):
                 self.assertEqual(structure(plan(*options)), structure(shown))
 
 
+class Budget(unittest.TestCase):
+    def test_the_budget_that_runs_is_the_one_that_was_planned(self):
+        for options in [], ["--stages", "2"], ["--microbatch-tokens", "96"]:
+            with self.subTest(options=options):
+                planned = json.loads(plan("--json", *options))["microbatch_tokens"]
+                status, output, errors = harness.run("bench", "--json", "--lengths", "8",
+                                                     "--clients", "1", "--seconds", "1s", *options)
+                self.assertEqual(status, 0, errors)
+                self.assertEqual(json.loads(output)["microbatch_tokens"], planned)
+                if options and options[0] == "--microbatch-tokens":
+                    self.assertEqual(planned, 96)
+
+
+class DecoderChunks(unittest.TestCase):
+    MODEL = str(harness.ROOT / "tests" / "golden" / "mask_models" / "tied")
+
+    def test_the_plan_shows_in_how_many_chunks_the_decoder_reads_its_matrix(self):
+        decoders = {}
+        for chunks in "1", "2":
+            options = ["--model", self.MODEL, "--decoder-chunks", chunks]
+            word = "chunk" if chunks == "1" else "chunks"
+            self.assertIn(f"reads it in {chunks} {word}", plan(*options))
+            parts = json.loads(plan("--json", *options))["parts"]
+            decoders[chunks] = [part["chunks"] for part in parts if "chunks" in part]
+        self.assertEqual(decoders, {"1": [1], "2": [2]})
+
+
 class Machines(unittest.TestCase):
     def json(self, *options):
         return json.loads(plan("--json", *options))
