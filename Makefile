@@ -57,7 +57,8 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        tidy format bench plans fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench \
+        tidy format bench plans microbatches handover fuzz fixtures parity parity-fixtures \
+        parity-fuzz tokenizer-bench \
         image install clean FORCE
 .DELETE_ON_ERROR:
 
@@ -141,6 +142,14 @@ bench: deps-bench ## tokens a second of the server and of the bare engine, in on
 plans: ## the automatic plan and all sensible ones by hand on this machine, in one run
 	@$(MAKE) --no-print-directory all
 	python3 tests/bench/plans.py $(ARGS)
+
+microbatches: ## the automatic microbatch budget and others on this machine, in one run
+	@$(MAKE) --no-print-directory all
+	python3 tests/bench/microbatches.py $(ARGS)
+
+handover: ## how long microbatches take from one stage to the next
+	@$(MAKE) --no-print-directory all
+	python3 tests/bench/handover.py $(ARGS)
 
 fuzz: deps-fuzz ## fuzz every parser for FUZZ_SECONDS each
 	@$(MAKE) --no-print-directory fuzz-built CC=clang \

@@ -1,31 +1,22 @@
 #!/usr/bin/env python3
 """Measures the automatic plan against all sensible plans by hand, on this machine, in one run.
 
-Rounds go through all plans in turn with `bertd bench`, so that all see the same machine; what
-counts is each plan's median over the rounds. The table shows tokens a second, their ratio to the
-best plan, what `bertd plan` predicted, and the busy time of each stage against its prediction.
+What counts are ratios, of runs in pairs (paired.py). The reference of the table is the automatic
+plan; below it stand what pipelining gains over `--no-pipelining` against the bound that the stages'
+times allow, how busy the stages were against what `bertd plan` predicted, and what a team of two
+gains for a single connection.
 
-Ends with status 1 when the automatic plan is more than TOLERANCE behind the best: on a machine that
-does something else at the time, that says nothing."""
+Ends with status 1 when one of these is not as README promises: on a machine that does something
+else at the time, that says nothing."""
 import argparse
-import json
-import os
-import pathlib
 import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("BERTD", str(ROOT / "build" / "bertd"))
-TOLERANCE = 0.03
+from paired import bertd, compare, measure, options_add, spread
 
-
-def bertd(*arguments):
-    """Standard output of a command as JSON."""
-    done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr}")
-    return json.loads(done.stdout)
+ONE_THREAD = ["--stages", "1", "--replicas", "1", "--no-joining"]
+TEAM_OF_TWO = ["--stages", "1", "--replicas", "1", "--stage-threads", "2"]
+PIPELINE = ["--stages", "2", "--replicas", "1"]
 
 
 def thirds_text(thirds):
@@ -59,57 +50,84 @@ def plans_by_hand(cores, layers):
     return plans
 
 
-def measure(options, arguments):
-    """(tokens a second, [busy of each stage, averaged over replicas])."""
-    row = bertd("bench", "--json", "--model", arguments.model, "--lengths", arguments.lengths,
-                "--clients", arguments.clients, "--seconds", f"{arguments.seconds}s",
-                *options)["rows"][0]
-    busy = {}
-    for stage in row["stages"]:
-        busy.setdefault(stage["name"], []).append(stage["busy"])
-    return row["tokens_per_second"], {name: statistics.mean(all_) for name, all_ in busy.items()}
+def busy_text(rows, options, arguments):
+    """What each stage's time was, with the prediction; the worst gap to it; the busiest."""
+    told = bertd("plan", "--json", "--model", arguments.model, *options)["threads"]
+    measured = {stage["name"]: statistics.median(row["busy"][stage["name"]] for row in rows)
+                for stage in told}
+    text = ", ".join(f"{stage['name']} {100 * measured[stage['name']]:.0f} "
+                     f"({100 * stage['busy']:.0f})" for stage in told)
+    gap = max(abs(measured[stage["name"]] - stage["busy"]) for stage in told)
+    return text, gap, max(measured.values())
 
 
-def print_plan(name, options, runs, best, arguments):
-    """One plan's line, and one more for its stages."""
-    rate = statistics.median(rate for rate, _ in runs)
-    told = bertd("plan", "--json", "--model", arguments.model, *options)
-    predicted = told["predicted"]["tokens_per_second"]
-    print(f"{name:58s} {rate:9.0f} {rate / best:7.3f} {predicted:10.0f} {rate / predicted:9.3f}")
-    stages = []
-    for thread in told["threads"]:
-        busy = statistics.median(busy[thread["name"]] for _, busy in runs)
-        stages.append(f"{thread['name']} {100 * busy:.0f} ({100 * thread['busy']:.0f})")
-    print("    busy % (predicted): " + ", ".join(stages))
-    return rate
+def table_print(names, plans, ratios, rows, arguments):
+    print(f"{'plan':52s} {'of the automatic plan':>22s} {'tokens/s':>9s}")
+    for i in sorted(range(len(plans)), key=lambda i: -statistics.median(ratios[i])):
+        rate = statistics.median(row["tokens_per_second"] for row in rows[i])
+        print(f"{names[i]:52s} {spread(ratios[i]):>22s} {rate:9.0f}")
+        print(f"    busy % (predicted): {busy_text(rows[i], plans[i], arguments)[0]}")
+    print()
+
+
+def claim(text, holds):
+    """Prints a claim with whether it holds, and returns that."""
+    print(f"{'yes' if holds else 'NO ':3s} {text}")
+    return holds
+
+
+def automatic_check(arguments, cores, layers):
+    plans = plans_by_hand(cores, layers)
+    ratios, rows, _ = compare([], plans, arguments.clients, arguments)
+    table_print([" ".join(options) for options in plans], plans, ratios, rows, arguments)
+    best = max(statistics.median(one) for one in ratios)
+    return claim(f"the automatic plan reaches {1 / best:.3f} of the best plan by hand (0.97)",
+                 best <= 1 / 0.97)
+
+
+def pipelining_check(arguments):
+    split = PIPELINE + ["--no-pipelining"]
+    ratios, rows, _ = compare(PIPELINE, [split], arguments.clients, arguments)
+    gains = [1 / ratio for ratio in ratios[0]]
+    # One after the other, busy times are the stages' costs; the head is on the first one's cores.
+    bounds = []
+    for row in rows[0]:
+        costs = row["busy"]
+        bounds.append(sum(costs.values()) / max(costs["stage 0"] + costs["head"],
+                                                costs["stage 1"]))
+    bound = statistics.median(bounds)
+    return claim(f"two stages, pipelined, are {spread(gains)} times --no-pipelining; their times "
+                 f"allow {bound:.3f} (0.92 of it)", statistics.median(gains) >= 0.92 * bound)
+
+
+def occupancy_check(arguments):
+    rows = [measure(PIPELINE, arguments.clients, arguments) for _ in range(arguments.rounds)]
+    text, gap, busiest = busy_text(rows, PIPELINE, arguments)
+    return claim(f"two stages, busy % (predicted): {text}; the bottleneck 97, others within 10",
+                 gap <= 0.1 and busiest >= 0.97)
+
+
+def team_check(arguments):
+    ratios, _, _ = compare(ONE_THREAD, [TEAM_OF_TWO], "1", arguments)
+    return claim(f"a team of two is {spread(ratios[0])} times as fast as one thread for one "
+                 "connection (1.5)", statistics.median(ratios[0]) >= 1.5)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", default=str(ROOT / "models" / "goemotions-minilm"))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=2)
+    options_add(parser)
     parser.add_argument("--lengths", default="128")
     parser.add_argument("--clients", default="16")
     arguments = parser.parse_args()
     told = bertd("plan", "--json", "--model", arguments.model)
     layers = sum(part["name"].endswith(" attention") for part in told["parts"])
-    plans = [("automatic", [])]
-    plans += [(" ".join(options), options) for options in plans_by_hand(told["cores"], layers)]
-    runs = [[] for _ in plans]
-    for _ in range(arguments.rounds):
-        for i, (_, options) in enumerate(plans):
-            runs[i].append(measure(options, arguments))
-    rates = [statistics.median(rate for rate, _ in one) for one in runs]
-    best = max(rates)
-    print(f"{told['cores']} cores, texts of {arguments.lengths} tokens, "
-          f"{arguments.clients} clients, medians of {arguments.rounds} rounds of "
-          f"{arguments.seconds} s\n")
-    print(f"{'plan':58s} {'tokens/s':>9s} {'of best':>7s} {'predicted':>10s} {'measured':>9s}")
-    for i in sorted(range(len(plans)), key=lambda i: -rates[i]):
-        print_plan(*plans[i], runs[i], best, arguments)
-    print(f"\nautomatic plan: {rates[0] / best:.3f} of the best; {told['reason']}")
-    sys.exit(0 if rates[0] >= best * (1 - TOLERANCE) else 1)
+    print(f"{told['cores']} cores, texts of {arguments.lengths} tokens, {arguments.clients} "
+          f"clients, medians of {arguments.rounds} rounds of {arguments.seconds} s\n"
+          f"automatic plan: {told['reason']}\n")
+    holds = [automatic_check(arguments, told["cores"], layers)]
+    if told["cores"] > 1:
+        holds += [pipelining_check(arguments), occupancy_check(arguments), team_check(arguments)]
+    sys.exit(0 if all(holds) else 1)
 
 
 if __name__ == "__main__":
