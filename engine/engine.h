@@ -165,6 +165,8 @@ struct stage_statistics {
     const char *name; /* "stage 0", "head" */
     uint32_t replica, stage;
     uint64_t busy_ns, starved_ns, blocked_ns, microbatches, tokens;
+    uint64_t completing_ns; /* of busy_ns: after the parts of the model */
+    uint64_t ready_ns;      /* of starved and blocked: while the next turn could have begun */
 };
 
 struct engine_statistics {

@@ -41,6 +41,8 @@ bool engine_get_stage(struct engine *engine, uint32_t index, struct stage_statis
         .busy_ns = times.ns[STAGE_BUSY],
         .starved_ns = times.ns[STAGE_STARVED],
         .blocked_ns = times.ns[STAGE_BLOCKED],
+        .completing_ns = times.completing_ns,
+        .ready_ns = times.ready_ns,
         .microbatches = times.microbatches,
         .tokens = times.tokens,
     };

@@ -136,6 +136,16 @@ enum status engine_pack_weights(struct engine *engine, struct error *err);
 enum status engine_tokenizers_start(struct engine *engine, uint32_t threads, struct error *err);
 void engine_tokenizers_stop(struct engine *engine);
 
+/* One text, or with its pair, as the model takes it. Errors: as tokenizer_encode(). */
+enum status engine_encode(const struct engine *engine, struct tokenizer_scratch *scratch,
+                          struct view text, const struct view *pair, enum truncation_side side,
+                          struct encoding *out, struct error *err);
+
+/* A tokenizer whose template gives a type that the model has no row for must not make the embedding
+ * read past its table. Error: INVALID_VALUE. */
+enum status engine_check_types(const struct engine *engine, const uint8_t *type_ids,
+                               uint32_t tokens, struct error *err);
+
 /* engine_classify.c */
 
 /* Logits to scores in place; see compute/activation.h. False when a logit is not finite.

@@ -18,19 +18,25 @@ static enum status tokens_refuse(const struct engine *engine, struct error *err)
                      engine->info.call_tokens_max);
 }
 
-/* Appends a request with copies of the ids and types (NULL: all zero). A tokenizer whose template
- * gives a type that the model has no row for must not make the embedding read past its table. */
-static enum status request_add(const struct engine *engine, struct input *input, uint32_t tokens,
-                               const int32_t *ids, const uint8_t *type_ids, struct error *err) {
-    struct call *call = input->call;
+enum status engine_check_types(const struct engine *engine, const uint8_t *type_ids,
+                               uint32_t tokens, struct error *err) {
     const uint32_t types = model_get_config(engine->model)->types_count;
-    uint64_t offset;
-    for (uint32_t i = 0; type_ids && i < tokens; i++) {
+    for (uint32_t i = 0; i < tokens; i++) {
         if (type_ids[i] >= types)
             return error_set(err, STATUS_INVALID_VALUE,
                              "the input has tokens of type %u, the model has only %u token types",
                              type_ids[i], types);
     }
+    return STATUS_OK;
+}
+
+/* Appends a request with copies of the ids and types (NULL: all zero). */
+static enum status request_add(const struct engine *engine, struct input *input, uint32_t tokens,
+                               const int32_t *ids, const uint8_t *type_ids, struct error *err) {
+    struct call *call = input->call;
+    uint64_t offset;
+    if (type_ids && engine_check_types(engine, type_ids, tokens, err) != STATUS_OK)
+        return err->status;
     if (input->requests_count == input->requests_max || !call_take_tokens(call, tokens, &offset))
         return tokens_refuse(engine, err);
     struct request *request = &input->requests[input->requests_count++];
@@ -57,20 +63,26 @@ static enum status ids_take(const struct engine *engine, struct input *input, st
     return request_add(engine, input, tokens, ids, NULL, err);
 }
 
+enum status engine_encode(const struct engine *engine, struct tokenizer_scratch *scratch,
+                          struct view text, const struct view *pair, enum truncation_side side,
+                          struct encoding *out, struct error *err) {
+    const struct tokenizer_options options = {
+        .add_special_tokens = true,
+        .tokens_max = engine->info.tokens_max,
+        .side = side == TRUNCATION_LEFT ? TOKENIZER_LEFT : TOKENIZER_RIGHT,
+        .strategy = TOKENIZER_LONGEST_FIRST,
+    };
+    return tokenizer_encode(engine->tokenizer, scratch, text, pair, &options, out, err);
+}
+
 static enum status text_encode(struct tokenizer_worker *worker, struct input *input,
                                struct error *err) {
     const struct engine *engine = worker->engine;
     const struct call_settings *settings = input->call->settings;
     const struct encoding *encoding = &worker->encoding;
-    const struct tokenizer_options options = {
-        .add_special_tokens = true,
-        .tokens_max = engine->info.tokens_max,
-        .side = settings->side == TRUNCATION_LEFT ? TOKENIZER_LEFT : TOKENIZER_RIGHT,
-        .strategy = TOKENIZER_LONGEST_FIRST,
-    };
-    enum status status = tokenizer_encode(engine->tokenizer, worker->scratch, input->text,
-                                          input->text_pair.data ? &input->text_pair : NULL,
-                                          &options, &worker->encoding, err);
+    enum status status = engine_encode(engine, worker->scratch, input->text,
+                                       input->text_pair.data ? &input->text_pair : NULL,
+                                       settings->side, &worker->encoding, err);
     if (status != STATUS_OK)
         return status;
     if (encoding->truncated && !settings->truncate)

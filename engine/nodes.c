@@ -75,13 +75,17 @@ static enum status dtype_choose(const char *name, enum gemm_dtype *out, struct e
 
 enum status nodes_open(const struct model *model, const char *dtype, struct nodes **out,
                        struct error *err) {
+    return nodes_open_with(model, dtype, kernels_best(), out, err);
+}
+
+enum status nodes_open_with(const struct model *model, const char *dtype,
+                            const struct kernels *kernels, struct nodes **out, struct error *err) {
     *out = NULL;
     enum gemm_dtype type;
     if (dtype_choose(dtype, &type, err) != STATUS_OK)
         return STATUS_UNSUPPORTED;
     const struct model_config *config = model_get_config(model);
     const struct model_weights *weights = model_get_weights(model);
-    const struct kernels *kernels = kernels_best();
     struct nodes *nodes = calloc(1, sizeof *nodes);
     enum status status = STATUS_NO_MEMORY;
     if (!nodes)

@@ -1,6 +1,7 @@
 /* nodes_internal.h: what the nodes' own files share. nodes.c opens them and lists the parts;
- * nodes_pack.c packs their weights; nodes_measure.c measures what they cost; nodes_run.c runs parts
- * in a stage's scratch; nodes_head.c knows what differs between tasks. */
+ * nodes_pack.c packs their weights; nodes_measure.c measures what they cost, nodes_budget.c where
+ * the time goes; nodes_run.c runs parts in a stage's scratch; nodes_head.c knows what differs
+ * between tasks. */
 #ifndef BERTD_NODES_INTERNAL_H
 #define BERTD_NODES_INTERNAL_H
 
@@ -31,6 +32,10 @@ struct nodes {
     bool all_rows; /* of the last layer */
     uint32_t hidden_size, intermediate_size;
 };
+
+/* nodes.c: nodes_open() with kernels of the caller's choice, which must outlive the nodes. */
+enum status nodes_open_with(const struct model *model, const char *dtype,
+                            const struct kernels *kernels, struct nodes **out, struct error *err);
 
 /* nodes.c: adds to the list a part that hands over hidden states only. */
 struct part *nodes_add_part(struct nodes *nodes, const char *name, uint64_t weights_bytes);

@@ -5,6 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "server/callers.h"
+#include "server/percentile.h"
 
 struct drive {
     struct callers *callers;
@@ -12,8 +13,7 @@ struct drive {
     enum engine_task task;
     uint32_t next; /* input to send */
     uint32_t in_flight;
-    float *latencies_ms; /* grows; while measuring only */
-    uint64_t latencies_count, latencies_capacity;
+    struct latencies latencies; /* while measuring only */
     uint64_t tokens;
 };
 
@@ -30,19 +30,6 @@ static void send_next(struct drive *drive) {
     callers_submit(drive->callers, callers_begin(drive->callers), &spec);
 }
 
-static enum status keep_latency(struct drive *drive, uint64_t ns) {
-    if (drive->latencies_count == drive->latencies_capacity) {
-        uint64_t capacity = drive->latencies_capacity ? 2 * drive->latencies_capacity : 4096;
-        float *grown = realloc(drive->latencies_ms, capacity * sizeof *grown);
-        if (!grown)
-            return STATUS_NO_MEMORY;
-        drive->latencies_ms = grown;
-        drive->latencies_capacity = capacity;
-    }
-    drive->latencies_ms[drive->latencies_count++] = (float)((double)ns / (double)NS_PER_MS);
-    return STATUS_OK;
-}
-
 /* Takes one answer; counts it when `measured`. */
 static enum status take_next(struct drive *drive, bool measured, struct error *err) {
     struct caller_result result;
@@ -55,7 +42,7 @@ static enum status take_next(struct drive *drive, bool measured, struct error *e
     } else if (measured) {
         call_get_answer(result.call, 0, &answer);
         drive->tokens += answer.tokens;
-        status = keep_latency(drive, result.done_ns - result.submitted_ns);
+        status = latencies_add(&drive->latencies, result.done_ns - result.submitted_ns);
         if (status != STATUS_OK)
             error_set(err, status, "%s", status_meaning(status));
     }
@@ -76,17 +63,6 @@ static enum status drive_until(struct drive *drive, uint64_t end_ns, bool measur
     return status;
 }
 
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* The smallest value that `share` of the sorted values do not exceed. */
-static double percentile(const float *sorted, uint64_t count, double share) {
-    uint64_t rank = (uint64_t)(share * (double)count);
-    return count ? (double)sorted[rank < count ? rank : count - 1] : 0.0;
-}
-
 /* Reads all stages' counters; `stages` has room for them. */
 static void read_stages(struct engine *engine, struct stage_statistics *stages, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
@@ -99,13 +75,18 @@ static void share_stages(const struct stage_statistics *before,
         double busy = (double)(after[i].busy_ns - before[i].busy_ns);
         double starved = (double)(after[i].starved_ns - before[i].starved_ns);
         double blocked = (double)(after[i].blocked_ns - before[i].blocked_ns);
+        double completing = (double)(after[i].completing_ns - before[i].completing_ns);
+        double ready = (double)(after[i].ready_ns - before[i].ready_ns);
         double all = busy + starved + blocked;
         double scale = all > 0.0 ? 1.0 / all : 0.0;
+        out->microbatches += after[i].microbatches - before[i].microbatches;
         out->stages[i] = (struct bench_stage){.name = after[i].name,
                                               .replica = after[i].replica,
                                               .busy = busy * scale,
                                               .starved = starved * scale,
-                                              .blocked = blocked * scale};
+                                              .blocked = blocked * scale,
+                                              .completing = completing * scale,
+                                              .ready = ready * scale};
     }
 }
 
@@ -144,18 +125,17 @@ enum status bench_run(struct engine *engine, const struct bench_load *load, uint
     else
         status = measure(engine, &drive, clients, duration_ns, counters, out, err);
     if (status == STATUS_OK) {
-        uint64_t count = drive.latencies_count;
-        qsort(drive.latencies_ms, count, sizeof *drive.latencies_ms, compare_floats);
-        out->texts = count;
+        latencies_sort(&drive.latencies);
+        out->texts = drive.latencies.count;
         out->tokens = drive.tokens;
-        out->p50_ms = percentile(drive.latencies_ms, count, 0.50);
-        out->p90_ms = percentile(drive.latencies_ms, count, 0.90);
-        out->p99_ms = percentile(drive.latencies_ms, count, 0.99);
+        out->p50_ms = latencies_percentile(&drive.latencies, 0.50);
+        out->p90_ms = latencies_percentile(&drive.latencies, 0.90);
+        out->p99_ms = latencies_percentile(&drive.latencies, 0.99);
     } else {
         bench_result_free(out);
     }
     callers_close(drive.callers);
-    free(drive.latencies_ms);
+    latencies_free(&drive.latencies);
     free(counters);
     return status;
 }

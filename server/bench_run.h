@@ -8,16 +8,18 @@
 #include "engine/engine.h"
 #include "server/bench_load.h"
 
-/* One stage's share of the measured time: busy, waiting for input, waiting for room. */
+/* One stage's share of the measured time: busy (of it after the parts of the model: completing),
+ * waiting for input, waiting for room (of both while the next turn could have begun: ready). */
 struct bench_stage {
     const char *name;
     uint32_t replica;
-    double busy, starved, blocked; /* 0..1 */
+    double busy, completing, starved, blocked, ready; /* 0..1 */
 };
 
 struct bench_result {
     double seconds;
     uint64_t texts, tokens;        /* real tokens, special ones included */
+    uint64_t microbatches;         /* turns of all stages */
     double p50_ms, p90_ms, p99_ms; /* from submission to completion */
     struct bench_stage *stages;    /* those of all replicas */
     uint32_t stages_count;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "server/bench_budget.h"
 #include "server/bench_load.h"
 #include "server/bench_run.h"
 #include "server/commands.h"
@@ -20,7 +21,7 @@ struct settings {
     struct engine_settings engine;
     const char *jsonl, *lengths, *clients;
     uint64_t duration_ms;
-    bool json;
+    bool json, budget;
 };
 
 static const struct option options[] = {
@@ -50,6 +51,10 @@ static const struct option options[] = {
      .offset = offsetof(struct settings, jsonl),
      .value_name = "FILE",
      .help = "texts of this file instead of random token ids"},
+    {.name = "budget",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, budget),
+     .help = "where the time goes, beside the least that this machine would allow"},
     OPTION_ROW_DTYPE(struct settings, engine),
     OPTION_ROWS_PLAN(struct settings, engine),
     OPTION_ROWS_FLOW(struct settings, engine),
@@ -94,6 +99,9 @@ static void print_head(const struct engine_info *info) {
     printf("%s, dtype %s, %u stage thread%s x %u replica%s, microbatches of up to %u tokens\n\n",
            info->name, info->dtype, info->stages_count, info->stages_count == 1 ? "" : "s",
            info->replicas_count, info->replicas_count == 1 ? "" : "s", info->microbatch_tokens);
+}
+
+static void print_columns(void) {
     printf("%8s %8s %10s %10s %9s %9s %9s\n", "length", "clients", "texts/s", "tokens/s", "p50 ms",
            "p90 ms", "p99 ms");
 }
@@ -137,8 +145,9 @@ static void put_head(struct json_writer *json, const struct engine_info *info) {
     json_put_begin_array(json);
 }
 
+/* `budget` may be NULL. */
 static void put_row(struct json_writer *json, const char *name, uint32_t clients,
-                    const struct bench_result *result) {
+                    const struct bench_result *result, const struct bench_budget *budget) {
     json_put_begin_object(json);
     json_put_key(json, "length");
     json_put_string(json, name);
@@ -164,6 +173,10 @@ static void put_row(struct json_writer *json, const char *name, uint32_t clients
         json_put_end_object(json);
     }
     json_put_end_array(json);
+    if (budget) {
+        json_put_key(json, "budget");
+        bench_budget_put(budget, json);
+    }
     json_put_end_object(json);
 }
 
@@ -172,27 +185,48 @@ struct bench {
     const struct settings *settings;
     struct engine *engine;
     const struct engine_info *info;
+    struct bench_front *front; /* with --budget only */
     struct list lengths, clients;
     struct json_writer json;
 };
 
+/* One row. The last one of a load has its budget too, where it is asked for. */
+static enum status measure_row(struct bench *bench, const struct bench_load *load, uint32_t clients,
+                               bool stages, bool budgeted, struct error *err) {
+    const uint64_t duration_ns = bench->settings->duration_ms * NS_PER_MS;
+    struct bench_result result;
+    struct bench_budget budget;
+    enum status status = bench_run(bench->engine, load, clients, duration_ns, &result, err);
+    if (status != STATUS_OK)
+        return status;
+    if (!bench->settings->json)
+        print_row(load->name, clients, &result);
+    if (budgeted)
+        status = bench_budget_measure(bench->engine, bench->front, load, clients, &result,
+                                      duration_ns, &budget, err);
+    if (status == STATUS_OK && bench->settings->json)
+        put_row(&bench->json, load->name, clients, &result, budgeted ? &budget : NULL);
+    if (status == STATUS_OK && !bench->settings->json && stages)
+        print_stages(load->name, clients, &result);
+    if (status == STATUS_OK && !bench->settings->json && budgeted)
+        bench_budget_print(&budget, load->name, clients);
+    bench_result_free(&result);
+    return status;
+}
+
 /* All numbers of clients with one load. `last`: print the stages of the last row. */
 static enum status measure_load(struct bench *bench, const struct bench_load *load, bool last,
                                 struct error *err) {
+    const bool budget = bench->settings->budget;
     for (uint32_t i = 0; i < bench->clients.count; i++) {
-        uint32_t clients = bench->clients.values[i];
-        struct bench_result result;
-        enum status status = bench_run(bench->engine, load, clients,
-                                       bench->settings->duration_ms * NS_PER_MS, &result, err);
-        if (status != STATUS_OK)
+        const bool ends = i + 1 == bench->clients.count;
+        if (measure_row(bench, load, bench->clients.values[i], ends && (last || budget),
+                        ends && budget, err) != STATUS_OK)
             return error_prefix(err, "length %s", load->name);
-        if (bench->settings->json)
-            put_row(&bench->json, load->name, clients, &result);
-        else
-            print_row(load->name, clients, &result);
-        if (!bench->settings->json && last && i + 1 == bench->clients.count)
-            print_stages(load->name, clients, &result);
-        bench_result_free(&result);
+    }
+    if (budget && !last && !bench->settings->json) {
+        printf("\n");
+        print_columns();
     }
     return STATUS_OK;
 }
@@ -241,18 +275,29 @@ static bool fit_lengths(struct bench *bench) {
     return kept > 0;
 }
 
+static enum status measure_loads(struct bench *bench, struct error *err) {
+    enum status status = STATUS_OK;
+    if (bench->settings->budget)
+        status = bench_front_open(bench->engine, &bench->front, err);
+    if (status == STATUS_OK)
+        status = bench->settings->jsonl ? measure_file(bench, err) : measure_lengths(bench, err);
+    bench_front_close(bench->front);
+    return status;
+}
+
 static int measure_all(struct bench *bench) {
     struct error err;
     bool json = bench->settings->json;
     if (!bench->settings->jsonl && !fit_lengths(bench))
         return EXIT_STATUS_FAILED;
     json_writer_init(&bench->json, JSON_BYTES_MAX);
-    if (json)
+    if (json) {
         put_head(&bench->json, bench->info);
-    else
+    } else {
         print_head(bench->info);
-    enum status status =
-        bench->settings->jsonl ? measure_file(bench, &err) : measure_lengths(bench, &err);
+        print_columns();
+    }
+    enum status status = measure_loads(bench, &err);
     int exit_status = EXIT_STATUS_OK;
     if (status != STATUS_OK) {
         exit_status = engine_start_fail(&command_bench, &err);

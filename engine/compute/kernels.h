@@ -73,6 +73,7 @@ struct kernels {
     /* softmax(query * key^T * scale) * value (Vaswani et al. 2017), scores in blocks of a few
      * query rows, so that scratch grows linearly with T. */
     void (*attend)(const struct attend_args *args);
+    void (*attend_probed)(const struct attend_args *args); /* the same, watched by probe.h */
     size_t (*attend_scratch)(size_t length, size_t head_dim);
 };
 

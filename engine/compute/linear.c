@@ -40,6 +40,7 @@ struct linear {
     uint32_t sources_count;
     struct gemm_weights *weights[LINEAR_MEMORIES_MAX]; /* NULL: not in that memory */
     const struct gemm_weights *any;                    /* one of them; NULL: not packed */
+    enum probe_kind probe;                             /* PROBE_OTHER: not watched */
 };
 
 struct linear_scratch {
@@ -387,6 +388,10 @@ const struct linear_weights *const *linear_get_sources(const struct linear *line
     return linear->sources;
 }
 
+void linear_set_probe(struct linear *linear, enum probe_kind kind) {
+    linear->probe = kind;
+}
+
 enum status linear_scratch_open(const struct linear_set *set, int node, struct linear_scratch **out,
                                 struct error *err) {
     *out = NULL;
@@ -450,8 +455,8 @@ static void run_padded(const struct linear *linear, struct linear_scratch *scrat
     memcpy(y, pad_y, rows * out * sizeof *y);
 }
 
-void linear_run(const struct linear *linear, struct linear_scratch *scratch, const float *x,
-                uint32_t rows, float *y) {
+static void run_rows(const struct linear *linear, struct linear_scratch *scratch, const float *x,
+                     uint32_t rows, float *y) {
     const size_t in = linear->shape->inputs, out = linear->shape->outputs;
     for (uint32_t i = GEMM_BLOCKS; i-- > 0;) {
         const uint32_t count = (uint32_t)1 << i;
@@ -462,4 +467,21 @@ void linear_run(const struct linear *linear, struct linear_scratch *scratch, con
     }
     if (rows > 0)
         run_padded(linear, scratch, x, rows, y);
+}
+
+static void run_probed(const struct linear *linear, struct linear_scratch *scratch, const float *x,
+                       uint32_t rows, float *y) {
+    const double numbers = (double)linear->shape->inputs * linear->shape->outputs;
+    const enum probe_kind before = probe_enter(linear->probe);
+    probe_count(2 * numbers * rows, 0);
+    run_rows(linear, scratch, x, rows, y);
+    probe_enter(before);
+}
+
+void linear_run(const struct linear *linear, struct linear_scratch *scratch, const float *x,
+                uint32_t rows, float *y) {
+    if (linear->probe == PROBE_OTHER)
+        run_rows(linear, scratch, x, rows, y);
+    else
+        run_probed(linear, scratch, x, rows, y);
 }

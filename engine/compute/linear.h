@@ -17,6 +17,7 @@
 #include "engine/base/status.h"
 #include "engine/compute/gemm.h"
 #include "engine/compute/kernels.h"
+#include "engine/compute/probe.h"
 #include "engine/model/model.h"
 
 enum { LINEAR_SHAPES_MAX = 32, LINEAR_JOINED_MAX = 3, LINEAR_MEMORIES_MAX = MEMORY_NODES_MAX + 1 };
@@ -63,6 +64,9 @@ uint64_t linear_get_bytes(const struct linear *linear);  /* packed weights and b
 /* The weights that it was opened with. */
 const struct linear_weights *const *linear_get_sources(const struct linear *linear,
                                                        uint32_t *count);
+
+/* Its runs are of this kind from here on, for threads with a probe. */
+void linear_set_probe(struct linear *linear, enum probe_kind kind);
 
 /* For all linears of the set that are packed now, read from the memory of `node` where they are
  * there, else from another. The calling thread is the one that will use it.

@@ -12,6 +12,7 @@
 #ifndef BERTD_COMPUTE_VECTOR_ATTENTION_H
 #define BERTD_COMPUTE_VECTOR_ATTENTION_H
 
+#include "engine/compute/probe.h"
 #include "engine/compute/vector_math.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ struct attend_layout {
     size_t score_stride, value_stride;
 };
 
-static struct attend_layout attend_layout(size_t length, size_t head_dim) {
+VEC_INLINE struct attend_layout attend_layout(size_t length, size_t head_dim) {
     struct attend_layout l;
     l.score_stride = round_up(length, PANEL) + LINE_FLOATS; /* no power of two: cache ways */
     l.value_stride = round_up(head_dim, VEC_LANES);
@@ -117,8 +118,8 @@ VEC_INLINE void transpose_4x4(const float *rows, size_t stride, float *out) {
 }
 
 /* One panel: `count` (1..PANEL) keys, zeros after them up to a whole vector. */
-static void pack_panel(const float *source, size_t stride, size_t count, size_t head_dim,
-                       float *panel) {
+VEC_INLINE void pack_panel(const float *source, size_t stride, size_t count, size_t head_dim,
+                           float *panel) {
     const size_t whole_keys = count / 4 * 4, whole_dims = head_dim / 4 * 4;
     for (size_t k = 0; k < whole_keys; k += 4) {
         for (size_t d = 0; d < whole_dims; d += 4)
@@ -144,7 +145,7 @@ static void pack_rows(const float *source, size_t stride, size_t rows, size_t he
 
 /* s[i] = exp((s[i] - largest) * scale) for T scores; returns 1 / their sum. The lanes after the
  * last score are overwritten; they are part of the row's own padding. */
-static float soften_row(float *s, size_t length, float scale) {
+VEC_INLINE float soften_row(float *s, size_t length, float scale) {
     for (size_t i = length; i < round_up(length, VEC_LANES); i++)
         s[i] = -INFINITY;
     vec largest_v = vec_set(-INFINITY);
@@ -162,7 +163,7 @@ static float soften_row(float *s, size_t length, float scale) {
     return 1.0f / vec_sum(sum);
 }
 
-static void scale_row(const float *x, size_t count, float factor, float *out) {
+VEC_INLINE void scale_row(const float *x, size_t count, float factor, float *out) {
     const vec factor_v = vec_set(factor);
     size_t i = 0;
     for (; i + VEC_LANES <= count; i += VEC_LANES)
@@ -171,7 +172,8 @@ static void scale_row(const float *x, size_t count, float factor, float *out) {
         vec_store_part(out + i, vec_load(x + i) * factor_v, count - i);
 }
 
-static void attend(const struct attend_args *args) {
+/* With a constant `probed` of false nothing of the probe is left. */
+VEC_INLINE void attend_with(const struct attend_args *args, const bool probed) {
     const size_t length = args->length, head_dim = args->head_dim;
     const struct attend_layout l = attend_layout(length, head_dim);
     float *keys = args->scratch, *values = keys + l.keys, *queries = values + l.values;
@@ -179,10 +181,16 @@ static void attend(const struct attend_args *args) {
     for (size_t k = 0; k < length; k += PANEL)
         pack_panel(args->key + k * args->key_stride, args->key_stride,
                    length - k < PANEL ? length - k : PANEL, head_dim, keys + k * head_dim);
+    if (probed)
+        probe_enter(PROBE_CONTEXT);
     pack_rows(args->value, args->key_stride, length, head_dim, values, l.value_stride);
 
     for (size_t start = 0; start < args->queries; start += BLOCK) {
         const size_t rows = args->queries - start < BLOCK ? args->queries - start : BLOCK;
+        if (probed) {
+            probe_enter(PROBE_SCORES);
+            probe_count(2.0 * (double)(rows * length * head_dim), 0);
+        }
         pack_rows(args->query + start * args->query_stride, args->query_stride, rows, head_dim,
                   queries, head_dim);
         memset(queries + rows * head_dim, 0, (BLOCK - rows) * head_dim * sizeof *queries);
@@ -192,10 +200,18 @@ static void attend(const struct attend_args *args) {
             product(queries, head_dim, rows, keys + k * head_dim, PANEL, head_dim, scores + k,
                     l.score_stride, left < VEC_COLUMNS ? left : VEC_COLUMNS);
         }
+        if (probed) {
+            probe_enter(PROBE_SOFTMAX);
+            probe_count(0, 8.0 * (double)(rows * length));
+        }
         float factors[BLOCK];
         for (size_t r = 0; r < rows; r++)
             factors[r] = soften_row(scores + r * l.score_stride, length, args->scale);
 
+        if (probed) {
+            probe_enter(PROBE_CONTEXT);
+            probe_count(2.0 * (double)(rows * length * head_dim), 0);
+        }
         for (size_t d = 0; d < l.value_stride; d += PANEL) {
             size_t left = (l.value_stride - d) / VEC_LANES;
             product(scores, l.score_stride, rows, values + d, l.value_stride, length, outputs + d,
@@ -205,6 +221,14 @@ static void attend(const struct attend_args *args) {
             scale_row(outputs + r * l.value_stride, head_dim, factors[r],
                       args->out + (start + r) * args->out_stride);
     }
+}
+
+static void attend(const struct attend_args *args) {
+    attend_with(args, false);
+}
+
+static void attend_probed(const struct attend_args *args) {
+    attend_with(args, true);
 }
 
 #endif

@@ -6,11 +6,7 @@
 #ifndef BERTD_COMPUTE_VECTOR_MATH_H
 #define BERTD_COMPUTE_VECTOR_MATH_H
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "engine/base/unroll.h"
 
 /* The first `count` (1..VEC_LANES) floats at p, zeros after them. */
 VEC_INLINE vec vec_load_part(const float *p, size_t count) {

@@ -13,9 +13,7 @@ VEC_INLINE vec load_type(enum tensor_type type, const unsigned char *source) {
         return vec_load_f16(source);
     if (type == TENSOR_BF16)
         return vec_load_bf16(source);
-    float lanes[VEC_LANES];
-    memcpy(lanes, source, sizeof lanes);
-    return vec_load(lanes);
+    return vec_load((const float *)(const void *)source); /* at any address */
 }
 
 VEC_INLINE void widen_type(enum tensor_type type, const unsigned char *source, size_t count,

@@ -18,6 +18,7 @@ static const struct kernels table = {
     .norm = norm,
     .logits = logits,
     .attend = attend,
+    .attend_probed = attend_probed,
     .attend_scratch = attend_scratch,
 };
 

@@ -87,7 +87,7 @@ bool pipeline_take(struct pipeline *pipeline, uint32_t replica, struct microbatc
 /* For the watchdog: the replica takes nothing from the source while it is stuck. */
 void pipeline_set_stuck(struct pipeline *pipeline, uint32_t replica, bool stuck);
 
-/* For a traced stage 0: tokens that wait at the source. */
+/* For a stage 0: tokens that wait at the source. */
 uint32_t pipeline_waiting(const struct pipeline *pipeline);
 
 /* For the last stage: the microbatch is computed. */

@@ -58,6 +58,14 @@ static void stage_count(struct stage *stage, const struct microbatch *microbatch
     pthread_mutex_unlock(&stage->lock);
 }
 
+/* Between two runs: completing the first, then the way to the second, if nothing had to come. */
+static void stage_count_handover(struct stage *stage, uint64_t completing_ns, uint64_t ready_ns) {
+    pthread_mutex_lock(&stage->lock);
+    stage->times.completing_ns += completing_ns;
+    stage->times.ready_ns += ready_ns;
+    pthread_mutex_unlock(&stage->lock);
+}
+
 static bool microbatch_is_warming(const struct microbatch *microbatch) {
     return !microbatch->requests[0];
 }
@@ -104,22 +112,40 @@ static uint32_t stage_waiting(struct stage *stage) {
     return stage->index > 0 ? queue_depth(stage->upstream) : pipeline_waiting(stage->pipeline);
 }
 
+/* Whether the next microbatch is there already, and for a stage 0 something to fill it with. */
+static bool stage_is_ready(struct stage *stage) {
+    return queue_depth(stage->upstream) > 0 &&
+           (stage->index > 0 || pipeline_waiting(stage->pipeline) > 0);
+}
+
+/* Hands the microbatch on. Whether the stage waits for nothing on the way to its next turn. */
+static bool stage_give(struct stage *stage, struct microbatch *microbatch) {
+    if (queue_try_push(stage->downstream, microbatch))
+        return stage_is_ready(stage);
+    queue_push(stage->downstream, microbatch);
+    return false;
+}
+
 static void stage_loop(struct stage *stage, void *scratch) {
-    bool last = stage->index + 1 == stage->pipeline->stages_count;
+    bool last = stage->index + 1 == stage->pipeline->stages_count, ready = false;
+    uint64_t computed_ns = 0, ended_ns = 0; /* of the turn before */
     for (struct microbatch *microbatch; (microbatch = stage_take(stage));) {
         struct trace_slice slice = {
             .number = microbatch->number, .rows = microbatch->rows, .tokens = microbatch->tokens};
         if (stage->trace)
             slice.waiting = stage_waiting(stage);
         slice.start_ns = stage_enter(stage, STAGE_BUSY, microbatch);
+        stage_count_handover(stage, ended_ns - computed_ns, ready ? slice.start_ns - ended_ns : 0);
         stage_compute(stage, scratch, microbatch);
+        computed_ns = clock_now_ns();
         if (last)
             pipeline_complete(stage->pipeline, microbatch);
         slice.end_ns = stage_enter(stage, STAGE_BLOCKED, NULL);
         if (stage->trace)
             trace_add(stage->trace, stage->replica * stage->pipeline->stages_count + stage->index,
                       &slice);
-        queue_push(stage->downstream, microbatch);
+        ended_ns = slice.end_ns;
+        ready = stage_give(stage, microbatch);
     }
     if (!last)
         queue_close(stage->downstream);

@@ -23,6 +23,8 @@ enum stage_state { STAGE_STARVED, STAGE_BUSY, STAGE_BLOCKED, STAGE_STATES };
 /* What the thread spent its time on. */
 struct stage_times {
     uint64_t ns[STAGE_STATES];
+    uint64_t completing_ns; /* of busy: after the parts of the model */
+    uint64_t ready_ns;      /* of starved and blocked: while the next turn could have begun */
     uint64_t microbatches, tokens; /* computed, without warming up */
 };
 

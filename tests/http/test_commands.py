@@ -13,6 +13,7 @@ import threading
 import unittest
 
 import harness
+import masked
 import tiny
 
 COMMANDS = ["serve", "classify", "tokenize", "plan", "check", "bench", "health", "version"]
@@ -566,6 +567,57 @@ class Bench(CommandTest):
         self.assertRegex(output, r"stage 0 +[\d.]+ % +[\d.]+ % +[\d.]+ %")
         self.assertIn("no texts", self.refused("bench", "--json", "--jsonl", self.path("none"),
                                                status=1))
+
+    def budget(self, *arguments):
+        """The budget of the one load that was asked for."""
+        report = json.loads(self.good("bench", "--budget", "--json", "--clients", "1,4",
+                                      *arguments))
+        self.assertEqual(["budget" in row for row in report["rows"]], [False, True])
+        return report["rows"][1]["budget"]
+
+    def test_a_budget_is_the_whole_pass(self):
+        # Parts and pass are measured in different runs, and the machine may be busy with others.
+        for _ in range(4):
+            budget = self.budget("--seconds", "500ms", "--lengths", "128", "--model", harness.DEMO)
+            parts = {part["name"]: part for part in budget["parts"]}
+            self.assertAlmostEqual(sum(part["share"] for part in parts.values()), 1, 4)
+            self.assertAlmostEqual(sum(part["us_per_token"] for part in parts.values())
+                                   / budget["pass_us_per_token"], 1, 4)
+            if abs(parts["unaccounted"]["share"]) < 0.05:
+                break
+        else:
+            self.fail(parts["unaccounted"])
+        self.assertEqual((budget["texts"], budget["tokens"], budget["microbatches"]),
+                         (16, 2048, 16))
+        self.assertGreater(parts["feed-forward 1 product"]["share"],
+                           parts["attention output product"]["share"])
+        self.assertAlmostEqual(budget["least_us_per_token"],
+                               sum(part.get("least_us_per_token", 0) for part in parts.values()), 3)
+        self.assertLess(budget["least_us_per_token"], 1.1 * budget["pass_us_per_token"])
+        self.assertEqual(parts["layer norm"]["bound"], "cache")
+        self.assertNotIn("bound", parts["unaccounted"])
+        self.assertEqual(budget["tokenize_us_per_token"], 0)  # the inputs are ids
+        around = budget["around_us_per_token"]
+        self.assertEqual(set(around), {"handover", "idle", "tokenizer", "json_read", "json_write",
+                                       "http"})
+        self.assertGreater(around["json_read"], 0)
+        self.assertGreater(around["http"], 0)
+        self.assertGreater(budget["http_tokens_per_second"], 0)
+
+    def test_a_budget_of_texts_in_a_table(self):
+        path = self.path("texts", '{"text":"hello world","text_pair":"b"}\n"a"\n')
+        output = self.good("bench", "--budget", "--seconds", "50ms", "--clients", "2", "--stages",
+                           "2", "--jsonl", path, "--model", self.tiny).decode()
+        for part in ("embedding", "QKV product", "attention softmax", "GELU", "layer norm",
+                     "unaccounted", "forward pass", "hand-over", "idle", "tokenizer",
+                     "JSON, reading", "JSON, writing", "HTTP"):
+            self.assertRegex(output, rf"(?m)^{part} +-?[\d.]+ +-?[\d.]+ %")
+
+    def test_a_budget_of_a_masked_language_model(self):
+        model = masked.write(harness.DEMO, pathlib.Path(self.folder.name) / "masked")
+        budget = self.budget("--seconds", "50ms", "--lengths", "16", "--model", model)
+        parts = {part["name"] for part in budget["parts"]}
+        self.assertLessEqual({"transform product", "decoder"}, parts)
 
     def test_a_length_over_the_limit_is_left_out_aloud(self):
         status, output, errors = harness.run("bench", "--seconds", "20ms", "--clients", "1",

@@ -24,14 +24,16 @@ LAYERS = (
     ("engine/model/*", ["engine/base/*", "engine/model/*"]),
     ("engine/compute/*", ["engine/base/*", "engine/model/*", "engine/compute/*"]),
     ("engine/flow/*", ["engine/base/*", "engine/flow/*", "engine/text/encoding.h"]),
-    # The two facades that the server sees show nothing of what lies behind them.
+    # The facades that the server sees show nothing of what lies behind them.
     ("engine/engine.h", ["engine/base/*", "engine/tasks.h"]),
     ("engine/tasks.h", ["engine/base/*"]),
     ("engine/inspect.h", ["engine/base/*", "engine/engine.h"]),
+    ("engine/budget.h", ["engine/base/*", "engine/engine.h"]),
     ("engine/nodes*", ["engine/base/*", "engine/model/*", "engine/compute/*",
                         "engine/flow/microbatch.h", "engine/flow/plan.h",
                         "engine/flow/request.h", "engine/flow/team_run.h", "engine/nodes.h",
-                        "engine/nodes_internal.h"]),
+                        "engine/nodes_internal.h", "engine/nodes_budget.h",
+                        "engine/budget.h"]),
     # Tells what the products run on.
     ("engine/inspect_machine.c", ["engine/base/*", "engine/inspect.h", "engine/compute/gemm.h"]),
     ("engine/engine_classify.c", ["engine/base/*", "engine/engine_internal.h",
@@ -40,7 +42,7 @@ LAYERS = (
     ("engine/*", ["engine/base/*", "engine/text/*", "engine/model/*", "engine/flow/*",
                   "engine/*.h"]),
     ("server/*", ["engine/base/*", "engine/engine.h", "engine/inspect.h",
-                  "engine/tokenize.h", "server/*"]),
+                  "engine/tokenize.h", "engine/budget.h", "server/*"]),
     ("tests/*", ["*"]),
 )
 
