@@ -51,13 +51,15 @@ SERVER_LIB   := $(OUT)/libserver.a
 UNIT_TESTS   := $(UNIT_SOURCES:%.c=$(OUT)/%)
 FUZZ_REPLAYS := $(FUZZ_SOURCES:%.c=$(OUT)/%)
 PARITY_DRIVER := $(OUT)/tests/parity/driver
+LOAD_GENERATOR := $(OUT)/tests/bench/poisson
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(OUT)/%.fuzzer)
 OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) server/main.c \
-                  $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c tests/parity/driver.c)
+                  $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c tests/parity/driver.c \
+                  tests/bench/poisson.c)
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        tidy format bench plans microbatches handover fuzz fixtures parity parity-fixtures \
+        tidy format bench latency plans microbatches handover fuzz fixtures parity parity-fixtures \
         parity-fuzz tokenizer-bench \
         image install clean FORCE
 .DELETE_ON_ERROR:
@@ -124,7 +126,8 @@ check: deps-test ## all tests under sanitizers: make check SANITIZE=address,unde
 	@# Of what was freed, the sanitizer keeps little: tests look at the memory of long runs.
 	@BERTD_TEST_SHORT=1 ASAN_OPTIONS=quarantine_size_mb=16 $(RUN_TESTS)
 
-tests-built: $(OUT)/bertd $(OUT)/bertd-faults $(UNIT_TESTS) $(FUZZ_REPLAYS) $(PARITY_DRIVER)
+tests-built: $(OUT)/bertd $(OUT)/bertd-faults $(UNIT_TESTS) $(FUZZ_REPLAYS) $(PARITY_DRIVER) \
+             $(LOAD_GENERATOR)
 
 unit: $(UNIT_TESTS) ## build and run the unit tests only
 	@python3 tests/run.py --out $(OUT) --only unit
@@ -138,6 +141,10 @@ format: ## rewrite the C files as .clang-format says
 bench: deps-bench ## tokens a second of the server and of the bare engine, in one run
 	@$(MAKE) --no-print-directory all
 	python3 tests/bench/bench.py $(ARGS)
+
+latency: deps-bench ## p50, p99, p99.9 of the server at 50, 70 and 90 % of its capacity
+	@$(MAKE) --no-print-directory all $(OUT)/tests/bench/poisson
+	python3 tests/bench/latency.py $(ARGS)
 
 plans: ## the automatic plan and all sensible ones by hand on this machine, in one run
 	@$(MAKE) --no-print-directory all
@@ -250,6 +257,10 @@ $(UNIT_TESTS): $(OUT)/%: $(OUT)/%.o $(SERVER_LIB) $(ENGINE_LIB)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
 $(PARITY_DRIVER): $(OUT)/tests/parity/driver.o $(ENGINE_LIB)
+	$(SAY) $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(LOAD_GENERATOR): $(OUT)/tests/bench/poisson.o $(SERVER_LIB) $(ENGINE_LIB)
 	$(SAY) $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 

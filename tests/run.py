@@ -106,6 +106,7 @@ def main():
     options = parser.parse_args()
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     env.setdefault("BERTD", str(ROOT / options.out / "bertd"))
+    env.setdefault("LOAD_GENERATOR", str(ROOT / options.out / "tests/bench/poisson"))
     env.setdefault("PARITY_DRIVER", str(ROOT / options.out / "tests/parity/driver"))
     env.setdefault("TSAN_OPTIONS", "atexit_sleep_ms=0")  # else each program sleeps a second
     rows = plan(options.out, options.only)
