@@ -5,25 +5,46 @@
 
 #include "engine/flow/plan_internal.h"
 
+/* The number at *text, which is moved behind it. */
+static bool number_take(const char **text, uint32_t max, uint32_t *out) {
+    char *end;
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    unsigned long value = strtoul(*text, &end, 10);
+    *text = end;
+    *out = (uint32_t)value;
+    return errno == 0 && value <= max;
+}
+
+/* An entry of the list of layers, "2", "2.3" or ".6", in thirds; *text is moved behind it. */
+static bool thirds_take(const char **text, uint32_t *out) {
+    const bool whole = number_take(text, LIMIT_LAYERS, out);
+    if (!whole)
+        *out = 0;
+    *out *= PLAN_THIRDS;
+    if (**text != '.')
+        return whole;
+    if ((*text)[1] != '3' && (*text)[1] != '6')
+        return false;
+    *out += (*text)[1] == '3' ? 1 : 2;
+    *text += 2;
+    return true;
+}
+
 /* One entry of the list in thirds of layers, moved past its comma; -1 stays -1. 0 is no entry. */
 static enum status entry_take(const char **text, long *out, struct error *err) {
-    char *end;
-    errno = 0;
-    long value = strtol(*text, &end, 10);
-    bool bad = end == *text || errno != 0 || value < -1 || value > LIMIT_LAYERS;
-    if (!bad && value >= 0) {
-        value *= PLAN_THIRDS;
-        if (*end == '.' && (end[1] == '3' || end[1] == '6')) {
-            value += end[1] == '3' ? 1 : 2;
-            end += 2;
-        }
-    }
-    if (bad || value == 0 || (*end != '\0' && *end != ','))
+    const char *end = *text;
+    uint32_t thirds = 0;
+    const bool rest = strncmp(end, "-1", 2) == 0;
+    if (rest)
+        end += 2;
+    if ((!rest && (!thirds_take(&end, &thirds) || thirds == 0)) || (*end != '\0' && *end != ','))
         return error_set(err, STATUS_INVALID_VALUE,
                          "--layers-per-stage: \"%s\" is not a list such as 2,2,-1 or 2.3,-1 "
                          "(layers, .3 and .6 for one and two thirds, one -1 for what is left)",
                          *text);
-    *out = value;
+    *out = rest ? -1 : (long)thirds;
     *text = *end == ',' ? end + 1 : end;
     /* A comma at the very end opens an entry that is not there. */
     if (*end == ',' && end[1] == '\0')
@@ -80,18 +101,6 @@ static enum status layers_read(const struct plan_wishes *wishes, struct plan_han
     hand->has_thirds = true;
     hand->stages = count;
     return STATUS_OK;
-}
-
-/* The number at *text, which is moved behind it. */
-static bool number_take(const char **text, uint32_t max, uint32_t *out) {
-    char *end;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    unsigned long value = strtoul(*text, &end, 10);
-    *text = end;
-    *out = (uint32_t)value;
-    return errno == 0 && value <= max;
 }
 
 static enum status graphs_refuse(const struct plan_wishes *wishes, const char *why,
@@ -166,9 +175,10 @@ static enum status range_add(const struct plan_wishes *wishes, struct plan_hand 
         while (i < machine->cpus_count && machine->cpus[i].cpu != cpu)
             i++;
         if (i == machine->cpus_count)
-            return error_set(err, STATUS_INVALID_VALUE,
-                             "--pin: \"%s\" names CPU %u, which this process may not use",
-                             wishes->pin, cpu);
+            return error_set(err, STATUS_INVALID_VALUE, "--pin: \"%s\" names CPU %u, which %s",
+                             wishes->pin, cpu,
+                             machine->imagined ? "the machine that is planned for does not have"
+                                               : "this process may not use");
         for (uint32_t k = set->first; k < set->first + (uint32_t)set->count; k++)
             if (hand->cpus[k] == cpu)
                 return error_set(err, STATUS_INVALID_VALUE,
@@ -246,11 +256,14 @@ static enum status count_check(const char *what, uint32_t wished, uint32_t most,
 }
 
 static enum status counts_check(const struct plan_wishes *wishes, struct error *err) {
-    uint32_t most = wishes->layers_count < LIMIT_STAGES ? wishes->layers_count : LIMIT_STAGES;
+    const uint32_t thirds = wishes->layers_count * PLAN_THIRDS;
+    const uint32_t most = thirds < LIMIT_STAGES ? thirds : LIMIT_STAGES;
     if (wishes->stages > most)
-        return error_set(
-            err, STATUS_INVALID_VALUE, "--stages %u: the model has %u layer%s, 1 to %u are allowed",
-            wishes->stages, wishes->layers_count, plan_plural(wishes->layers_count), most);
+        return error_set(err, STATUS_INVALID_VALUE,
+                         "--stages %u: the model has %u layer%s of three thirds, 1 to %u are "
+                         "allowed",
+                         wishes->stages, wishes->layers_count, plan_plural(wishes->layers_count),
+                         most);
     if (wishes->no_pipelining && wishes->max_in_flight > 1)
         return error_set(err, STATUS_INVALID_VALUE,
                          "--max-in-flight %u: without pipelining there is one",

@@ -350,6 +350,7 @@ static void layers_by_hand_are_obeyed(void **state) {
                  {"2.6,-1", {8, 10}, 2},
                  {"0.3,-1,0.6", {1, 15, 2}, 3},
                  {"2.3,3.6", {7, 11}, 2},
+                 {".3,-1", {1, 17}, 2},
                  {"1,1,1,1,1,1", {3, 3, 3, 3, 3, 3}, 6}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct plan_wishes wishes = wishes_of(2);
@@ -360,6 +361,22 @@ static void layers_by_hand_are_obeyed(void **state) {
             assert_int_equal(plan.stages[s].parts_count, cases[i].thirds[s] + (s == 0));
         plan_check();
     }
+}
+
+static void stages_may_be_as_many_as_thirds_by_either_option(void **state) {
+    (void)state;
+    struct plan_wishes wishes = wishes_of(2);
+    wishes.stages = 18;
+    assert_planned(&wishes);
+    assert_int_equal(plan.encoder_stages, 18);
+    for (uint32_t s = 0; s < 18; s++)
+        assert_int_equal(plan.stages[s].parts_count, 1 + (s == 0));
+    plan_check();
+    wishes.stages = 8;
+    wishes.layers_per_stage = "0.3,.6,1,.3,.6,1,1,-1";
+    assert_planned(&wishes);
+    assert_int_equal(plan.encoder_stages, 8);
+    plan_check();
 }
 
 static void wrong_wishes_are_refused_with_a_reason(void **state) {
@@ -384,7 +401,15 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
         {{.layers_per_stage = "0.0,-1"}, "is not a list"},
         {{.layers_per_stage = "2.3,3.3"}, "adds up to less than"},
         {{.layers_per_stage = "3,3", .stages = 3}, "has 2 entries; --stages 3 needs 3"},
-        {{.stages = 7}, "1 to 6 are allowed"},
+        {{.layers_per_stage = "-0.3,-1"}, "is not a list"},
+        {{.layers_per_stage = "-.3,-1"}, "is not a list"},
+        {{.layers_per_stage = "-1.3,3"}, "is not a list"},
+        {{.layers_per_stage = "+2,-1"}, "is not a list"},
+        {{.layers_per_stage = " 2,-1"}, "is not a list"},
+        {{.layers_per_stage = "2.,-1"}, "is not a list"},
+        {{.layers_per_stage = ".0,-1"}, "is not a list"},
+        {{.layers_per_stage = "..3,-1"}, "is not a list"},
+        {{.stages = 19}, "1 to 18 are allowed"},
         {{.replicas = 65}, "1 to 64 are allowed"},
         {{.max_in_flight = 257}, "1 to 256 are allowed"},
         {{.max_in_flight = 2, .no_pipelining = true}, "without pipelining"},
@@ -408,7 +433,7 @@ static void wrong_wishes_are_refused_with_a_reason(void **state) {
         {{.pin = "0;"}, "is not a list of CPU sets"},
         {{.pin = ""}, "is not a list of CPU sets"},
         {{.pin = "99999999999999999999"}, "is not a list of CPU sets"},
-        {{.pin = "0-2"}, "names CPU 2, which this process may not use"},
+        {{.pin = "0-2"}, "names CPU 2, which the machine that is planned for does not have"},
         {{.pin = "0,0-1"}, "names CPU 0 twice"},
         {{.pin = "0-1;1"}, "sets that overlap"},
         {{.pin = "0;1;0", .stages = 2}, "--pin has 3 CPU sets; 2 virtual graphs need 2"},
@@ -606,6 +631,7 @@ int main(void) {
         cmocka_unit_test(a_quota_or_too_many_stages_leave_the_threads_unpinned),
         cmocka_unit_test(cores_to_spare_are_left_to_the_kernel_where_all_are_alike),
         cmocka_unit_test(layers_by_hand_are_obeyed),
+        cmocka_unit_test(stages_may_be_as_many_as_thirds_by_either_option),
         cmocka_unit_test(wrong_wishes_are_refused_with_a_reason),
         cmocka_unit_test(the_table_names_the_graph_of_every_part),
         cmocka_unit_test(the_graphs_are_measured_against_the_caches),
