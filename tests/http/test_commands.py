@@ -429,7 +429,7 @@ class Plan(CommandTest):
                                     "--replicas", "2", "--max-in-flight", "3"))
         self.assertEqual([len(t["parts"]) for t in plan["threads"]], [4, 9, 6, 2])
         self.assertEqual((plan["replicas"], plan["max_in_flight"]), (2, 3))
-        for options in (["--stages", "7"], ["--layers-per-stage", "1,2"],
+        for options in (["--stages", "19"], ["--layers-per-stage", "1,2"],
                         ["--layers-per-stage", "-1,-1"], ["--layers-per-stage", "2,x"],
                         ["--stages", "2", "--layers-per-stage", "2,2,2"],
                         ["--virtual-graphs", "0,2,0"], ["--pin", "0-4095"]):

@@ -395,7 +395,7 @@ static void what_cannot_be_opened_says_why(void **state) {
     options = (struct engine_options){.model_dir = DEMO_MODEL, .dtype = "f64"};
     assert_int_equal(engine_open(&options, &none, &err), STATUS_UNSUPPORTED);
     assert_non_null(strstr(err.message, "f64"));
-    options = (struct engine_options){.model_dir = DEMO_MODEL, .plan = {.stages = 7}};
+    options = (struct engine_options){.model_dir = DEMO_MODEL, .plan = {.stages = 19}};
     assert_int_equal(engine_open(&options, &none, &err), STATUS_INVALID_VALUE);
     options = (struct engine_options){.model_dir = DEMO_MODEL, .microbatch_tokens = 1u << 20};
     assert_int_equal(engine_open(&options, &none, &err), STATUS_INVALID_VALUE);

@@ -148,7 +148,7 @@ static void the_plan_is_the_one_that_serving_would_have(void **state) {
     struct inspect_plan *plan;
     struct error err;
     const struct plan_options options = {.layers_per_stage = "2,2,-1", .machine = {.cores = 4}};
-    const struct plan_options wrong = {.stages = 9};
+    const struct plan_options wrong = {.stages = 19};
     assert_int_equal(inspect_plan_open(DEMO_MODEL, NULL, &options, 0, &plan, &err), STATUS_OK);
     assert_non_null(strstr(inspect_plan_text(plan), "Encoder 5 --> VG 2\nPooler --> VG 0\n"));
     assert_non_null(strstr(inspect_plan_text(plan), "a machine that is not here"));
