@@ -67,9 +67,18 @@ static void set_phase(struct connection *connection, enum connection_phase phase
     connection->phase = phase;
 }
 
+/* Nothing more comes from a client that is gone: what libmicrohttpd still reads of it begins no
+ * time of its own. */
+static bool is_short(const struct connection *connection, enum connection_phase phase) {
+    return connection->gone && phase != CONNECTION_WAITING && phase != CONNECTION_SENDING;
+}
+
 void loop_enter(struct connection *connection, enum connection_phase phase) {
+    const uint64_t deadline_ns = phase_deadline(connection, phase);
+    const uint64_t gone_ns = after_ms(GONE_GRACE_MS);
     set_phase(connection, phase);
-    connection->deadline_ns = phase_deadline(connection, phase);
+    connection->deadline_ns =
+        is_short(connection, phase) && gone_ns < deadline_ns ? gone_ns : deadline_ns;
     if (phase == CONNECTION_IDLE) {
         connection->look_ns = after_ms(LOOK_MS);
         connection->bytes_seen = received_bytes(connection);

@@ -2,6 +2,7 @@
 calls, and that the honest clients among them notice nothing."""
 import json
 import random
+import socket
 import statistics
 import threading
 import time
@@ -95,6 +96,35 @@ class ConnectionsTest(harness.ServerTest):
             self.assert_descriptors_return(8.0)
             for connection in halves:
                 connection.close()
+
+    def test_clients_whose_part_and_end_come_together_free_their_descriptors_at_once(self):
+        """Against time-outs of 10 and 30 seconds."""
+        parts = (b"G", ASK[:40], ASK[:ASK.index(b"\r\n\r\n") + 4], ASK[:-3])
+        with harness.Server() as server:
+            before = server.descriptors()
+            for part in parts:
+                halves = []
+                for i in range(harness.scaled(60, 20)):
+                    connection = server.connect()
+                    connection.send(part)
+                    connection.socket.shutdown(socket.SHUT_WR)
+                    if i % 2:
+                        connection.close()
+                    else:
+                        halves.append(connection)
+                harness.wait_until(lambda: server.descriptors() <= before,
+                                   "the ends of clients with %r" % part[:50], 4.0)
+                for connection in halves:
+                    connection.close()
+
+    def test_an_end_behind_a_whole_request_leaves_its_answer(self):
+        for request in (client.request_bytes("GET", "/livez"),
+                        client.request_bytes("GET", "/livez") * 5):
+            with self.server.connect() as connection:
+                connection.send(request)
+                connection.socket.shutdown(socket.SHUT_WR)
+                for _ in range(request.count(b"GET")):
+                    self.assertEqual(connection.read().status, 200)
 
     def test_hundreds_of_slow_clients_leave_the_others_their_latency(self):
         def median_ms(count):
