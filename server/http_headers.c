@@ -57,7 +57,46 @@ static void keep_request_id(struct http_headers *headers, struct view value) {
     headers->request_id[value.bytes] = '\0';
 }
 
+struct http_target http_target_of(const char *target) {
+    struct http_target out = {.start = target, .bytes = target ? strlen(target) : 0};
+    const size_t path_bytes = target ? strcspn(target, "?") : 0;
+    for (size_t i = 0; i + 2 < out.bytes; i++) {
+        if (target[i] != '%')
+            continue;
+        out.has_nul |= target[i + 1] == '0' && target[i + 2] == '0';
+        out.has_slash |= i < path_bytes && target[i + 1] == '2' && (target[i + 2] | 0x20) == 'f';
+    }
+    return out;
+}
+
+/* A part starts at `start`, `gap_max` bytes at most behind the one before it. */
+static void follow(struct http_headers *headers, const char *start, size_t gap_max) {
+    const uintptr_t end = (uintptr_t)headers->parts_end, next = (uintptr_t)start;
+    if (headers->parts_end && (next <= end || next - end > gap_max))
+        headers->parts_differ = true;
+}
+
+void http_headers_begin(struct http_headers *headers, const char *method, const char *version) {
+    enum { GAP = 1 }; /* one blank */
+    headers->http_1_1 = strcmp(version, "HTTP/1.0") != 0;
+    headers->parts_end = method + strlen(method);
+    follow(headers, headers->target.start, GAP);
+    headers->parts_end = headers->target.start + headers->target.bytes;
+    follow(headers, version, GAP);
+    headers->parts_end = version + strlen(version);
+}
+
+void http_headers_end(struct http_headers *headers, const char *method, size_t bytes) {
+    enum { GAP = 4 }; /* the last line's end, and an empty line */
+    follow(headers, method + bytes, GAP);
+    headers->bytes = bytes;
+}
+
 void http_headers_add(struct http_headers *headers, struct view name, struct view value) {
+    enum { GAP = 2 }; /* the line's end */
+    follow(headers, name.data, GAP);
+    if (headers->parts_end)
+        headers->parts_end = value.data + value.bytes;
     if (!is_token(name)) {
         headers->name_is_bad = true;
     } else if (name_is(name, "Content-Length")) {
@@ -102,6 +141,10 @@ bool http_headers_check(const struct http_headers *headers, struct api_error *er
     if (headers->name_is_bad)
         return api_error_set(err, API_INVALID_FRAMING, NULL,
                              "a header name has characters that no name may have");
+    if (headers->parts_differ)
+        return api_error_set(err, API_INVALID_FRAMING, NULL,
+                             "the request line or a header has a NUL, a blank too many, or is "
+                             "folded");
     if (headers->codings > 0 && headers->lengths > 0)
         return api_error_set(err, API_INVALID_FRAMING, NULL,
                              "Content-Length and Transfer-Encoding exclude each other");
@@ -124,11 +167,13 @@ bool http_headers_check(const struct http_headers *headers, struct api_error *er
 }
 
 bool http_headers_check_request(const struct http_headers *headers, struct api_error *err) {
-    if (headers->target_bytes > LIMIT_TARGET_BYTES)
+    if (headers->target.bytes > LIMIT_TARGET_BYTES)
         return api_error_set(err, API_TARGET_TOO_LONG, NULL,
-                             "path and query have %zu bytes; allowed: %u", headers->target_bytes,
+                             "path and query have %zu bytes; allowed: %u", headers->target.bytes,
                              LIMIT_TARGET_BYTES);
-    if (headers->target_has_nul)
+    if (headers->target.has_slash)
+        return api_error_set(err, API_NOT_FOUND, NULL, "there is no route with %%2F in its path");
+    if (headers->target.has_nul)
         return api_error_set(err, API_INVALID_VALUE, NULL, "the path has a NUL");
     if (headers->expectations > 1 ||
         (headers->expectations == 1 && strcasecmp(headers->expectation, "100-continue") != 0))

@@ -15,6 +15,7 @@
 
 #include "engine/base/thread.h"
 #include "server/exchange.h"
+#include "server/http_headers.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -38,8 +39,7 @@ struct connection {
     uint64_t deadline_ns; /* 0: none */
     uint64_t look_ns;     /* next look at bytes_seen while idle */
     uint64_t bytes_seen;  /* received on the socket when it became idle */
-    size_t target_bytes;  /* of the request whose headers are being read */
-    bool target_has_nul;
+    struct http_target target; /* of the request whose headers are being read */
     bool gone;      /* the client has hung up or sent its last byte */
     bool abandoned; /* an answer went out past libmicrohttpd: only to be closed */
 };

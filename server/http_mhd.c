@@ -162,13 +162,12 @@ static struct http_exchange *exchange_new(struct connection *connection, const c
 /* The first call: the headers are there. */
 static enum MHD_Result begin(struct connection *connection, const char *url, const char *method,
                              const char *version, struct http_exchange **out) {
-    struct http_headers headers = {.http_1_1 = strcmp(version, "HTTP/1.0") != 0,
-                                   .target_bytes = connection->target_bytes,
-                                   .target_has_nul = connection->target_has_nul};
+    struct http_headers headers = {.target = connection->target};
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection->handle, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    headers.bytes = info ? info->header_size : 0;
+    http_headers_begin(&headers, method, version);
     MHD_get_connection_values_n(connection->handle, MHD_HEADER_KIND, add_header, &headers);
+    http_headers_end(&headers, method, info ? info->header_size : 0);
     struct http_exchange *http = exchange_new(connection, method, &headers);
     if (!http)
         return MHD_NO;
@@ -302,8 +301,7 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *han
     struct connection *connection = connection_of(handle);
     if (!connection)
         return NULL;
-    connection->target_bytes = target ? strlen(target) : 0;
-    connection->target_has_nul = target && strstr(target, "%00");
+    connection->target = http_target_of(target);
     if (connection->phase == CONNECTION_IDLE)
         loop_enter(connection, CONNECTION_HEADER);
     return NULL;

@@ -92,6 +92,26 @@ class FramingTest(harness.ServerTest):
                 self.assertEqual(connection.read().status, 400, line)
                 self.assertTrue(connection.closes(), line)
 
+    def test_a_nul_never_hides_the_rest_of_a_part(self):
+        line, host = b"GET /livez HTTP/1.1\r\n", b"Host: a\r\n"
+        for data in (b"GET /livez\0foo HTTP/1.1\r\n" + host, b"GET /livez\0 HTTP/1.1\r\n" + host,
+                     b"GET /livez?a\0b HTTP/1.1\r\n" + host, b"GE\0T /livez HTTP/1.1\r\n" + host,
+                     line + b"Host: a\0b\r\n", line + b"Host: a\0b\r\nX: y\r\n",
+                     line + b"Host\0: a\r\n", line + host + b"X: y\0\r\n",
+                     line + host + b"\0X: y\r\n", line + host + b"Cookie: a=b\0; c=d\r\n"):
+            with self.server.connect() as connection:
+                connection.send(data + b"\r\n" + NEXT)
+                self.assertEqual(connection.read().status, 400, data)
+                self.assertNotIn(b" 200 ", connection.rest(), data)
+        self.assert_error(self.server.get("/livez?\0"), 400, "invalid_framing", message="NUL")
+
+    def test_headers_in_every_usual_form_are_taken(self):
+        for lines in (b"Host:a\r\nX:\r\nY: \r\n", b"Host:  a \r\nCookie: a=b; c=d\r\nZ: 1\r\n",
+                      b"Host: a\nX: y\n"):
+            with self.server.connect() as connection:
+                connection.send((b"\r\nGET /livez?%20=%2f HTTP/1.1\r\n" + lines + b"\r\n") * 3)
+                self.assertEqual([connection.read().status for _ in range(3)], [200] * 3, lines)
+
     # --- chunks ---
 
     def test_chunked_bodies_answer_as_the_plain_form(self):
@@ -180,6 +200,11 @@ class FramingTest(harness.ServerTest):
         for target in ("/v1/classify?x=1", "/v1/classify?", "http://localhost/v1/classify",
                        "http://example.org:80/v1/classify?a=b"):
             self.assertEqual(self.server.post(target, ASK).data(), self.plain, target)
+
+    def test_an_encoded_slash_is_no_slash(self):
+        for path in ("/v1%2fclassify", "/v1%2Fclassify?a", "/v1/classify%2f", "%2fv1/classify"):
+            self.assert_error(self.server.post(path, ASK), 404, "not_found", message="%2F")
+        self.assertEqual(self.server.post("/v1/class%69fy?a=%2f", ASK).data(), self.plain)
 
     def test_head_answers_as_get_without_a_body(self):
         for path in ("/livez", "/readyz", "/v1/models"):

@@ -52,6 +52,49 @@ static void a_framing_that_can_be_read_in_two_ways_is_refused(void **state) {
     assert_framing(PARSE("Content-Length: 5"), API_CODE_COUNT);
 }
 
+/* A request as a parser leaves it that ends each part in place; 'N' stands for a NUL that was sent,
+ * '|' for those that the parser wrote. */
+static struct http_headers parse_in_place(const char *text) {
+    char data[256];
+    const size_t bytes = strlen(text);
+    assert_true(bytes < sizeof data);
+    for (size_t i = 0; i <= bytes; i++)
+        data[i] = text[i] == '|' || text[i] == 'N' ? '\0' : text[i];
+    char *at = strchr(text, '|') + 1 - text + data;
+    struct http_headers headers = {.target = http_target_of(at)};
+    at += strcspn(text + (at - data), "|") + 1;
+    http_headers_begin(&headers, data, at);
+    at += strcspn(text + (at - data), "|") + 2;
+    while (*at) {
+        const char *value = at + strlen(at) + 1;
+        http_headers_add(&headers, view_of(at), view_of(value));
+        at += strcspn(text + (value - data), "|") + 2 + (size_t)(value - at);
+    }
+    http_headers_end(&headers, data, bytes);
+    return headers;
+}
+
+static void a_nul_that_hides_the_rest_of_a_part_is_refused(void **state) {
+    (void)state;
+    assert_framing(parse_in_place("GET|/a|HTTP/1.1||Host|x||A|b||||"), API_CODE_COUNT);
+    assert_framing(parse_in_place("GNET|/a|HTTP/1.1||Host|x||||"), API_INVALID_FRAMING);
+    assert_framing(parse_in_place("GET|/aNb|HTTP/1.1||Host|x||||"), API_INVALID_FRAMING);
+    assert_framing(parse_in_place("GET|/aN|HTTP/1.1||Host|x||||"), API_INVALID_FRAMING);
+    assert_framing(parse_in_place("GET|/a|HTTP/1.1N||Host|x||||"), API_INVALID_FRAMING);
+    assert_framing(parse_in_place("GET|/a|HTTP/1.1||Host|xNy||A|b||||"), API_INVALID_FRAMING);
+    assert_framing(parse_in_place("GET|/a|HTTP/1.1||Host|x||A|bN||||"), API_INVALID_FRAMING);
+}
+
+static void a_slash_in_disguise_is_no_slash_of_a_path(void **state) {
+    (void)state;
+    assert_true(http_target_of("/v1%2fclassify").has_slash);
+    assert_true(http_target_of("/v1%2Fclassify?a").has_slash);
+    assert_false(http_target_of("/v1/classify?a=%2f").has_slash);
+    assert_false(http_target_of("/%6civez%2").has_slash);
+    assert_true(http_target_of("/a%00").has_nul);
+    assert_false(http_target_of("/a%0").has_nul);
+}
+
 static void http_1_1_wants_one_host_and_http_1_0_none(void **state) {
     (void)state;
     assert_framing(parse(true, (const char *const[]){"A: b", NULL}), API_INVALID_FRAMING);
@@ -67,9 +110,9 @@ static void long_headers_and_targets_are_refused(void **state) {
     assert_framing(headers, API_CODE_COUNT);
     headers.bytes++;
     assert_framing(headers, API_HEADERS_TOO_LARGE);
-    headers.target_bytes = LIMIT_TARGET_BYTES;
+    headers.target.bytes = LIMIT_TARGET_BYTES;
     assert_true(http_headers_check_request(&headers, &err));
-    headers.target_bytes++;
+    headers.target.bytes++;
     assert_false(http_headers_check_request(&headers, &err));
     assert_int_equal(err.code, API_TARGET_TOO_LONG);
 }
@@ -137,6 +180,8 @@ static void a_timeout_is_a_whole_number_of_milliseconds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_framing_that_can_be_read_in_two_ways_is_refused),
+        cmocka_unit_test(a_nul_that_hides_the_rest_of_a_part_is_refused),
+        cmocka_unit_test(a_slash_in_disguise_is_no_slash_of_a_path),
         cmocka_unit_test(http_1_1_wants_one_host_and_http_1_0_none),
         cmocka_unit_test(long_headers_and_targets_are_refused),
         cmocka_unit_test(only_100_continue_can_be_expected),
