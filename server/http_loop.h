@@ -36,12 +36,12 @@ struct connection {
     int socket;
     uint64_t number;
     enum connection_phase phase;
-    uint64_t deadline_ns; /* 0: none */
-    uint64_t look_ns;     /* next look at bytes_seen while idle */
-    uint64_t bytes_seen;  /* received on the socket when it became idle */
+    uint64_t deadline_ns;      /* 0: none */
+    uint64_t look_ns;          /* next look at bytes_seen while idle */
+    uint64_t bytes_seen;       /* received on the socket when it became idle */
     struct http_target target; /* of the request whose headers are being read */
-    bool gone;      /* the client has hung up or sent its last byte */
-    bool abandoned; /* an answer went out past libmicrohttpd: only to be closed */
+    bool gone;                 /* the client has hung up or sent its last byte */
+    bool abandoned;            /* an answer went out past libmicrohttpd: only to be closed */
 };
 
 /* All loops together. */
