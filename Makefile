@@ -1,10 +1,12 @@
 # bertd: an HTTP inference server for BERT-family encoders on CPUs. `make` lists the targets.
 #
 # Objects are built out of tree, in build/MODE/; build/bertd is the program of the release mode.
-# SANITIZE=address,undefined or SANITIZE=thread makes a mode of its own.
+# SANITIZE=address,undefined or SANITIZE=thread makes a mode of its own, and so does BACKEND, what
+# computes the matrix products: onednn (Debian's, 2.6), onednn3 (PyPI's, 3.2) or cblas (OpenBLAS).
 
 CC       ?= cc
 SANITIZE ?=
+BACKEND  ?= onednn
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 ARGS     ?=
@@ -21,7 +23,21 @@ SAY := $(if $(V),@:,@echo " ")
 Q   := $(if $(V),,@)
 
 comma := ,
-OUT   := build/$(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
+MODE  := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
+OUT   := build/$(MODE)$(if $(filter-out onednn,$(BACKEND)),-$(BACKEND))
+
+# Of each backend: sources, flags to compile and to link, Debian packages.
+ONEDNN3          := build/onednn3
+SOURCES_onednn   := $(wildcard engine/compute/gemm_onednn*.c)
+LIBS_onednn      := -ldnnl -lgomp
+PACKAGES_onednn  := libdnnl-dev
+SOURCES_onednn3  := $(SOURCES_onednn)
+FLAGS_onednn3    := -isystem $(ONEDNN3)/include
+LIBS_onednn3     := -L$(ONEDNN3)/lib -Wl,-rpath,$(abspath $(ONEDNN3)/lib) -ldnnl -lgomp
+PACKAGES_onednn3 := python3-venv
+ifeq ($(SOURCES_$(BACKEND)),)
+$(error BACKEND=$(BACKEND): onednn, onednn3 or cblas)
+endif
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Werror
@@ -29,19 +45,21 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 MODE_FLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
                  -fno-omit-frame-pointer,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 \
                  -fstack-protector-strong)
-ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(CFLAGS) $(MODE_FLAGS)
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -I. -pthread -MMD -MP $(WARNINGS) $(FLAGS_$(BACKEND)) \
+               $(CFLAGS) $(MODE_FLAGS)
 ALL_LDFLAGS := -pthread $(LDFLAGS) $(if $(SANITIZE),$(MODE_FLAGS))
-LIBS        := -lmicrohttpd -ljansson -lpcre2-8 -ldnnl -lgomp -lnuma -lm
+LIBS        := -lmicrohttpd -ljansson -lpcre2-8 $(LIBS_$(BACKEND)) -lnuma -lm
 
-PROGRAM_PACKAGES := gcc libc6-dev libdnnl-dev libjansson-dev libmicrohttpd-dev libnuma-dev \
-                    libpcre2-dev
+PROGRAM_PACKAGES := gcc libc6-dev libjansson-dev libmicrohttpd-dev libnuma-dev libpcre2-dev \
+                    $(PACKAGES_$(BACKEND))
 TEST_PACKAGES    := libcmocka-dev python3
 BENCH_PACKAGES   := python3 wrk
 FUZZ_PACKAGES    := clang libclang-rt-dev
 
 MODEL := models/goemotions-minilm
 
-ENGINE_SOURCES := $(wildcard engine/*.c engine/*/*.c)
+ENGINE_SOURCES := $(filter-out engine/compute/gemm_%.c,$(wildcard engine/*.c engine/*/*.c)) \
+                  $(SOURCES_$(BACKEND))
 SERVER_SOURCES := $(filter-out server/main.c,$(wildcard server/*.c))
 UNIT_SOURCES   := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/golden/test_*.c)
 FUZZ_SOURCES   := $(wildcard tests/fuzz/fuzz_*.c)
@@ -49,6 +67,9 @@ FUZZ_SOURCES   := $(wildcard tests/fuzz/fuzz_*.c)
 ENGINE_LIB   := $(OUT)/libengine.a
 SERVER_LIB   := $(OUT)/libserver.a
 UNIT_TESTS   := $(UNIT_SOURCES:%.c=$(OUT)/%)
+# What a matrix product has a say in.
+PRODUCT_TESTS := $(filter $(foreach d,unit/compute unit/nodes unit/engine golden, \
+                   $(OUT)/tests/$d/%),$(UNIT_TESTS))
 FUZZ_REPLAYS := $(FUZZ_SOURCES:%.c=$(OUT)/%)
 PARITY_DRIVER := $(OUT)/tests/parity/driver
 LOAD_GENERATOR := $(OUT)/tests/bench/poisson
@@ -59,13 +80,13 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        tidy format bench latency plans microbatches handover fuzz fixtures parity parity-fixtures \
-        parity-fuzz tokenizer-bench \
-        image install clean FORCE
+        check-onednn3 products-built tidy format bench latency plans microbatches \
+        handover fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image install \
+        clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 # $(call packages,NAMES): installs what is missing of these Debian packages and says so.
 define packages
@@ -103,9 +124,10 @@ deps-fuzz:
 
 all: build/bertd ## build build/bertd
 
-# The program is always the release mode's, also when asked for in another mode.
+# The program is always the release mode's, also when asked for in another mode; of the backend that
+# was asked for last.
 ifeq ($(SANITIZE),)
-build/bertd: $(OUT)/bertd
+build/bertd: $(OUT)/bertd FORCE
 	$(Q)ln -f $< $@
 else
 build/bertd: FORCE
@@ -125,6 +147,22 @@ check: deps-test ## all tests under sanitizers: make check SANITIZE=address,unde
 	@$(MAKE) --no-print-directory tests-built
 	@# Of what was freed, the sanitizer keeps little: tests look at the memory of long runs.
 	@BERTD_TEST_SHORT=1 ASAN_OPTIONS=quarantine_size_mb=16 $(RUN_TESTS)
+
+# $(call check_backend,NAME): the tests of what products have a say in, with that backend; then its
+# logits and its speed beside those of the default one. COMPARE has options of the comparison.
+define check_backend
+@$(MAKE) --no-print-directory BACKEND=onednn build/$(MODE)/bertd
+@$(MAKE) --no-print-directory BACKEND=$(1) deps-program
+@$(MAKE) --no-print-directory BACKEND=$(1) products-built
+@python3 tests/run.py --out build/$(MODE)-$(1) --only unit --match compute nodes engine golden
+@python3 tests/backends/compare.py build/$(MODE)/bertd build/$(MODE)-$(1)/bertd $(COMPARE)
+endef
+COMPARE ?=
+
+check-onednn3: deps-test ## test and measure with oneDNN 3 (downloads it into build/onednn3)
+	$(call check_backend,onednn3)
+
+products-built: $(OUT)/bertd $(PRODUCT_TESTS)
 
 tests-built: $(OUT)/bertd $(OUT)/bertd-faults $(UNIT_TESTS) $(FUZZ_REPLAYS) $(PARITY_DRIVER) \
              $(LOAD_GENERATOR)
@@ -218,6 +256,14 @@ install: all ## install program and demo model under DESTDIR/PREFIX
 
 clean: ## remove build/
 	rm -rf build
+
+$(ONEDNN3)/installed: tests/backends/requirements.txt
+	python3 -m venv $(ONEDNN3)
+	$(ONEDNN3)/bin/pip install -q --disable-pip-version-check --no-deps -r $<
+	touch $@
+ifeq ($(BACKEND),onednn3)
+$(OUT)/flags: | $(ONEDNN3)/installed
+endif
 
 # Rebuilds everything of a mode when its compiler or flags change.
 $(OUT)/flags: FORCE

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the project's tests and ends with one line of totals: run.py --out build/MODE [--only GROUP]
+"""Runs the project's tests and ends with one line of totals:
+run.py --out build/MODE [--only GROUP] [--match FOLDER…]
 
 Groups: unit (cmocka programs, golden models among them), fuzz (corpus replay), tidy, parity (what
 the pinned tokenizer library gave) and http (unittest files). Every program is bounded in time.
@@ -62,8 +63,8 @@ def run(group, name, command, count, env):
     return Outcome("%s %s" % (group, name), passed, failed, skipped, seconds, output)
 
 
-def plan(out, only):
-    """The programs to run: (group, name, command, how to count)."""
+def plan(out, only, folders):
+    """The programs to run: (group, name, command, how to count); of unit those in the folders."""
     def wanted(group):
         return only is None or only == group
     rows = []
@@ -71,6 +72,8 @@ def plan(out, only):
     if wanted("unit"):
         sources = [*ROOT.glob("tests/unit/**/test_*.c"), *ROOT.glob("tests/golden/test_*.c")]
         for source in sorted(sources):
+            if folders and source.parent.name not in folders:
+                continue
             name = source.relative_to(ROOT / "tests").with_suffix("")
             rows.append(("unit", str(name), [str(built / name)], count_cmocka))
     if wanted("fuzz"):
@@ -103,13 +106,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", default="build/release", help="where the programs were built")
     parser.add_argument("--only", choices=sorted(TIMEOUT_S), help="one group of tests")
+    parser.add_argument("--match", nargs="+", metavar="FOLDER", help="unit tests in these only")
     options = parser.parse_args()
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     env.setdefault("BERTD", str(ROOT / options.out / "bertd"))
     env.setdefault("LOAD_GENERATOR", str(ROOT / options.out / "tests/bench/poisson"))
     env.setdefault("PARITY_DRIVER", str(ROOT / options.out / "tests/parity/driver"))
     env.setdefault("TSAN_OPTIONS", "atexit_sleep_ms=0")  # else each program sleeps a second
-    rows = plan(options.out, options.only)
+    rows = plan(options.out, options.only, options.match)
     outcomes = []
     # The http tests measure time and load the machine: one at a time, after the others.
     for workers, part in ((os.cpu_count() or 1, [r for r in rows if r[0] != "http"]),

@@ -1,5 +1,5 @@
-/* gemm_onednn.h: oneDNN as gemm*.c see it: what differs between its versions 2 and 3, and the
- * objects behind gemm.h. No other file includes it. */
+/* gemm_onednn.h: oneDNN as gemm_onednn*.c see it: what differs between its versions 2 and 3, and
+ * the objects behind gemm.h. No other file includes it. */
 #ifndef BERTD_COMPUTE_GEMM_ONEDNN_H
 #define BERTD_COMPUTE_GEMM_ONEDNN_H
 

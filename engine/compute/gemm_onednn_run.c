@@ -1,4 +1,4 @@
-/* gemm_run.c: one thread's memory objects, and running a product in it. */
+/* gemm_onednn_run.c: one thread's memory objects, and running a product in it. */
 #include "engine/compute/gemm_onednn.h"
 
 static void block_memory_free(struct block_memory *memory) {

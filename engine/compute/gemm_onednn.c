@@ -1,4 +1,4 @@
-/* gemm.c: oneDNN's engine, and the primitives of each shape of products. */
+/* gemm_onednn.c: oneDNN's engine, and the primitives of each shape of products. */
 #include <stdio.h>
 #include <string.h>
 

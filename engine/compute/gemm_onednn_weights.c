@@ -1,4 +1,5 @@
-/* gemm_weights.c: weights in the layout that the primitives want, in fewer bits where asked. */
+/* gemm_onednn_weights.c: weights in the layout that the primitives want, in fewer bits where asked.
+ */
 #include <math.h>
 
 #include "engine/compute/gemm_onednn.h"
