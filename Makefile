@@ -35,6 +35,12 @@ SOURCES_onednn3  := $(SOURCES_onednn)
 FLAGS_onednn3    := -isystem $(ONEDNN3)/include
 LIBS_onednn3     := -L$(ONEDNN3)/lib -Wl,-rpath,$(abspath $(ONEDNN3)/lib) -ldnnl -lgomp
 PACKAGES_onednn3 := python3-venv
+# Of OpenBLAS the build with threads: without, it has no locks. Each caller uses one.
+OPENBLAS         := $(shell $(CC) -print-multiarch 2>/dev/null)/openblas-pthread
+SOURCES_cblas    := engine/compute/gemm_cblas.c
+FLAGS_cblas      := -isystem /usr/include/$(OPENBLAS)
+LIBS_cblas       := -L/usr/lib/$(OPENBLAS) -lopenblas
+PACKAGES_cblas   := libopenblas-pthread-dev
 ifeq ($(SOURCES_$(BACKEND)),)
 $(error BACKEND=$(BACKEND): onednn, onednn3 or cblas)
 endif
@@ -80,7 +86,7 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        check-onednn3 products-built tidy format bench latency plans microbatches \
+        check-cblas check-onednn3 products-built tidy format bench latency plans microbatches \
         handover fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image install \
         clean FORCE
 .DELETE_ON_ERROR:
@@ -161,6 +167,9 @@ COMPARE ?=
 
 check-onednn3: deps-test ## test and measure with oneDNN 3 (downloads it into build/onednn3)
 	$(call check_backend,onednn3)
+
+check-cblas: deps-test ## test and measure with OpenBLAS
+	$(call check_backend,cblas)
 
 products-built: $(OUT)/bertd $(PRODUCT_TESTS)
 

@@ -63,11 +63,9 @@ static enum status dtype_choose(const char *name, enum gemm_dtype *out, struct e
         if (strcmp(name, dtype_names[i]) != 0)
             continue;
         *out = (enum gemm_dtype)i;
-        return gemm_has_dtype(*out)
-                   ? STATUS_OK
-                   : error_set(err, STATUS_UNSUPPORTED,
-                               "dtype %s: this CPU does not multiply %s in hardware; use f32", name,
-                               *out == GEMM_INT8 ? "bytes (VNNI)" : name);
+        const char *refusal = gemm_get_refusal(*out);
+        return refusal ? error_set(err, STATUS_UNSUPPORTED, "dtype %s: %s; use f32", name, refusal)
+                       : STATUS_OK;
     }
     return error_set(err, STATUS_UNSUPPORTED,
                      "dtype \"%s\" is not supported: use f32, bf16, int8 or auto", name);

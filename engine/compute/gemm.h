@@ -1,12 +1,15 @@
-/* gemm.h: the one thin wrapper over oneDNN 2.6 to 3.x: y[N, out] = x[N, in] * W^T + b for fixed
- * row counts N = 1, 2, 4, ... 64, over weights packed once. linear.h cuts any N into such blocks.
+/* gemm.h: the one thin wrapper over the library that multiplies: y[N, out] = x[N, in] * W^T + b for
+ * fixed row counts N = 1, 2, 4, ... 64, over weights packed once. linear.h cuts any N into such
+ * blocks. Behind it is, as the program was built, oneDNN 2.6 to 3.x (gemm_onednn*.c) or, for fp32
+ * only, OpenBLAS (gemm_cblas.c).
  *
  * A shape holds the primitives; all weights of that shape share them, and so do all threads. Once
- * open, shapes and weights are only read; what oneDNN changes while it runs (memory handles,
- * scratchpad, stream) is in each thread's own gemm_scratch.
+ * open, shapes and weights are only read; what a library changes while it runs (oneDNN's memory
+ * handles, scratchpad, stream) is in each thread's own gemm_scratch.
  *
- * oneDNN uses OpenMP and blocks for the thread count it sees; gemm_open() and gemm_scratch_open()
- * set it to 1 for the calling thread. Open on one thread. */
+ * A product runs on its calling thread alone. oneDNN uses OpenMP and blocks for the thread count it
+ * sees; gemm_open() and gemm_scratch_open() set it to 1 for the calling thread, and gemm_open()
+ * sets OpenBLAS's to 1 for the process. Open on one thread. */
 #ifndef BERTD_COMPUTE_GEMM_H
 #define BERTD_COMPUTE_GEMM_H
 
@@ -29,8 +32,13 @@ enum gemm_dtype { GEMM_F32, GEMM_BF16, GEMM_INT8 };
 
 enum { GEMM_INT8_INPUTS_MAX = 65536 }; /* 255 * 127 * this many still fit into 32 bits */
 
-/* Whether the CPU multiplies numbers of that type in hardware and oneDNN may use it. */
-bool gemm_has_dtype(enum gemm_dtype dtype);
+/* NULL where the library has products of that type and the CPU multiplies its numbers in hardware;
+ * else what is lacking, for a message. */
+const char *gemm_get_refusal(enum gemm_dtype dtype);
+
+static inline bool gemm_has_dtype(enum gemm_dtype dtype) {
+    return gemm_get_refusal(dtype) == NULL;
+}
 
 /* ADD: y += x * W^T + b, for residual sums. TURNED: as STORE, but the weights are W^T [in, out],
  * row-major, not packed: for a right-hand side that changes from call to call. */
@@ -47,7 +55,8 @@ struct gemm_shape;
 struct gemm_weights;
 struct gemm_scratch;
 
-/* The kernels must outlive it. Error: INTERNAL, NO_MEMORY. */
+/* The kernels must outlive it. Errors: UNSUPPORTED (an OpenBLAS that only one thread may call),
+ * INTERNAL, NO_MEMORY. */
 enum status gemm_open(const struct kernels *kernels, struct gemm **out, struct error *err);
 
 /* Name and version of the library behind it, NUL-terminated. */
@@ -55,13 +64,14 @@ void gemm_get_library(char *out, size_t room);
 void gemm_close(struct gemm *gemm);
 
 /* Bit i of `blocks` asks for the block of 2^i rows; the largest is always made, since it chooses
- * the layout of the weights. Errors: INTERNAL, NO_MEMORY. */
+ * the layout of the weights. Errors: UNSUPPORTED (the dtype, or int8 of too many inputs), INTERNAL,
+ * NO_MEMORY. */
 enum status gemm_shape_open(const struct gemm *gemm, enum gemm_dtype dtype, uint32_t inputs,
                             uint32_t outputs, enum gemm_mode mode, uint32_t blocks,
                             struct gemm_shape **out, struct error *err);
 void gemm_shape_close(struct gemm_shape *shape);
 
-/* Blocks that were made, and of them those for which oneDNN has more than its reference code. */
+/* Blocks that were made, and of them those for which the library has more than reference code. */
 uint32_t gemm_shape_get_blocks(const struct gemm_shape *shape);
 uint32_t gemm_shape_get_fast_blocks(const struct gemm_shape *shape);
 
@@ -94,7 +104,7 @@ enum status gemm_scratch_open(const struct gemm *gemm, struct gemm_shape *const 
 void gemm_scratch_close(struct gemm_scratch *scratch);
 
 /* One product of 2^block rows: x [2^block, in], y [2^block, out], dense, at any address. False
- * when oneDNN refuses. */
+ * when the library refuses. */
 bool gemm_run(const struct gemm_weights *weights, struct gemm_scratch *scratch,
               uint32_t shape_index, uint32_t block, const float *x, float *y);
 

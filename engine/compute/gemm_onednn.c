@@ -9,19 +9,15 @@ void gemm_get_library(char *out, size_t room) {
     snprintf(out, room, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
 }
 
-bool gemm_has_dtype(enum gemm_dtype dtype) {
+const char *gemm_get_refusal(enum gemm_dtype dtype) {
     const unsigned bf16 = dnnl_cpu_isa_avx512_core_bf16, has = dnnl_get_effective_cpu_isa();
     /* Without VNNI instructions products of bytes are summed in 16 bits, which overflow. */
     const unsigned vnni = dnnl_cpu_isa_avx512_core_vnni, vnni2 = dnnl_cpu_isa_avx2_vnni;
-    switch (dtype) {
-    case GEMM_F32:
-        return true;
-    case GEMM_BF16:
-        return (has & bf16) == bf16;
-    case GEMM_INT8:
-        return (has & vnni) == vnni || (has & vnni2) == vnni2;
-    }
-    return false;
+    if (dtype == GEMM_BF16 && (has & bf16) != bf16)
+        return "this CPU does not multiply bf16 in hardware";
+    if (dtype == GEMM_INT8 && (has & vnni) != vnni && (has & vnni2) != vnni2)
+        return "this CPU does not multiply bytes (VNNI) in hardware";
+    return NULL;
 }
 
 enum status gemm_open(const struct kernels *kernels, struct gemm **out, struct error *err) {

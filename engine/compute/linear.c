@@ -428,8 +428,8 @@ void linear_scratch_close(struct linear_scratch *scratch) {
     free(scratch);
 }
 
-/* A product that oneDNN refuses to run must not pass for a result: its rows become NaN, which the
- * end of the pipeline reports. */
+/* A product that the library refuses to run must not pass for a result: its rows become NaN, which
+ * the end of the pipeline reports. */
 static void run_block(const struct linear *linear, struct linear_scratch *scratch, uint32_t block,
                       const float *x, float *y) {
     const struct gemm_weights *near = linear->weights[scratch->memory];

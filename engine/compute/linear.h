@@ -27,7 +27,7 @@ struct linear_scratch; /* one thread's working memory for all linears of a set *
 struct linear;         /* immutable once it is packed */
 
 /* Bit i of `blocks` allows blocks of 2^i rows: GEMM_ALL_BLOCKS, or fewer for tests.
- * Errors: INTERNAL, NO_MEMORY. */
+ * Errors: those of gemm_open(). */
 enum status linear_set_open(enum gemm_dtype dtype, const struct kernels *kernels, uint32_t blocks,
                             struct linear_set **out, struct error *err);
 

@@ -141,8 +141,8 @@ static const float *piece_get(const struct mask_decoder *decoder, struct mask_de
     return s->wide;
 }
 
-/* The logits, without bias, of the slice for all groups. A product that oneDNN refuses to run must
- * not pass for a result. */
+/* The logits, without bias, of the slice for all groups. A product that the library refuses to
+ * run must not pass for a result. */
 static void slice_multiply(const struct mask_decoder *decoder, struct mask_decoder_scratch *s,
                            uint32_t first, uint32_t rows, uint32_t groups) {
     for (uint32_t at = 0; at < rows; at += PIECE_ROWS) {

@@ -64,6 +64,8 @@ def speed_of(program, length, options):
     one, so that the start does not count."""
     tokens, _, cpu_s = bench(program, length, "10ms", options)
     more_tokens, seconds, more_cpu_s = bench(program, length, options.seconds, options)
+    if more_tokens <= tokens:
+        sys.exit(f"compare.py: {options.seconds} of texts of {length} tokens tell nothing")
     return more_tokens / seconds, (more_cpu_s - cpu_s) / (more_tokens - tokens) * 1e6
 
 
@@ -89,7 +91,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("other")
     parser.add_argument("--rounds", type=int, default=4, help="of each; 0: logits only (4)")
-    parser.add_argument("--seconds", default="500ms", help="of each bench (500ms)")
+    parser.add_argument("--seconds", default="1s", help="of each bench (1s)")
     parser.add_argument("--lengths", default="8,32,128,512")
     parser.add_argument("--clients", default="16", help="texts in flight (16)")
     options = parser.parse_args()

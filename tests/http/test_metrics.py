@@ -163,7 +163,7 @@ class InfoTest(harness.ServerTest):
             "header": 10000, "body": 30000, "idle": 4000, "call": 30000, "stage": 25000,
             "drain_delay": 0, "drain": 30000})
         self.assertEqual(body["threads"], {"http": 2, "tokenizer": 3})
-        self.assertRegex(body["library"], r"^oneDNN \d+\.\d+\.\d+$")
+        self.assertRegex(body["library"], r"^(oneDNN|OpenBLAS) \d+\.\d+\.\d+$")
         self.assertRegex(body["version"], r"^\d+\.\d+")
         for word in ("revision", "plan", "Embedding", "max_call_tokens", "max_queue_tokens"):
             self.assertIn(word, text)

@@ -49,6 +49,7 @@ LAYERS = (
 # Headers of other projects, by the files that may see them.
 THIRD_PARTY = (
     (r"dnnl", ["engine/compute/gemm_onednn.h"]),
+    (r"cblas|f77blas|openblas", ["engine/compute/gemm_cblas.c"]),
     (r"omp\.h", ["engine/compute/gemm_onednn.h"]),
     (r"numa", ["engine/base/memory_node.c"]),
     (r"microhttpd", ["server/http_mhd.c"]),

@@ -40,6 +40,9 @@ class Layers(unittest.TestCase):
             return rules.check_third_party(path, f"#include <{header}>\n")
         self.assertEqual([], found("engine/compute/gemm_onednn.h", "oneapi/dnnl/dnnl.h"))
         self.assertEqual(1, len(found("engine/compute/norm.c", "oneapi/dnnl/dnnl.h")))
+        self.assertEqual([], found("engine/compute/gemm_cblas.c", "cblas.h"))
+        for header in ("cblas.h", "openblas/cblas.h", "openblas_config.h"):
+            self.assertEqual(1, len(found("engine/compute/linear.c", header)), header)
         self.assertEqual([], found("server/http_mhd.c", "microhttpd.h"))
         self.assertEqual(1, len(found("server/api_classify.c", "microhttpd.h")))
         self.assertEqual(1, len(found("engine/flow/call.c", "jansson.h")))

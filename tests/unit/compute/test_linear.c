@@ -350,11 +350,12 @@ static void a_row_has_the_same_bits_at_any_place_in_int8_too(void **state) {
     check_same_bits(GEMM_INT8);
 }
 
-/* oneDNN takes other paths on CPUs that have less: this program again, in a process where it is
- * told so. */
+/* Libraries take other paths on CPUs that have less: this program again, in a process where they
+ * are told so, oneDNN by the first name and OpenBLAS by the second. */
 static void all_this_holds_on_lesser_cpus(void **state) {
     (void)state;
-    static const char *const lesser[] = {"AVX2", "AVX", "SSE41"};
+    static const char *const lesser[][2] = {
+        {"AVX2", "Haswell"}, {"AVX", "Sandybridge"}, {"SSE41", "Nehalem"}};
     if (getenv("ONEDNN_MAX_CPU_ISA"))
         return;
     for (size_t i = 0; i < sizeof lesser / sizeof *lesser; i++) {
@@ -363,7 +364,9 @@ static void all_this_holds_on_lesser_cpus(void **state) {
         if (child == 0) {
             int nowhere = open("/dev/null", O_WRONLY);
             if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
-                dup2(nowhere, STDERR_FILENO) < 0 || setenv("ONEDNN_MAX_CPU_ISA", lesser[i], 1) != 0)
+                dup2(nowhere, STDERR_FILENO) < 0 ||
+                setenv("ONEDNN_MAX_CPU_ISA", lesser[i][0], 1) != 0 ||
+                setenv("OPENBLAS_CORETYPE", lesser[i][1], 1) != 0)
                 _exit(99);
             execl("/proc/self/exe", "test_linear", (char *)NULL);
             _exit(99);
@@ -371,17 +374,20 @@ static void all_this_holds_on_lesser_cpus(void **state) {
         int result = -1;
         assert_int_equal(waitpid(child, &result, 0), child);
         if (result != 0)
-            fail_msg("with ONEDNN_MAX_CPU_ISA=%s this program ends with %#x", lesser[i], result);
+            fail_msg("as on a CPU with %s (%s) this program ends with %#x", lesser[i][0],
+                     lesser[i][1], result);
     }
 }
 
 /* Where only large blocks may be used, rows are padded; the bits stay, and so does what lies
- * behind the last row. */
+ * behind the last row. A library of which none of the allowed blocks passes the self-test is
+ * refused. */
 static void fewer_blocks_give_the_same_bits_and_write_no_more(void **state) {
     (void)state;
     static const uint32_t masks[] = {0x40, 0x48, 0x50, 0x44};
     enum { ROWS = 77, IN = 37, OUT = 45 };
     for (int mode = GEMM_STORE; mode <= GEMM_ADD; mode++) {
+        uint32_t used = 0;
         float *x = random_floats(ROWS * IN), *before = random_floats(2 * ROWS * OUT);
         float *expected = floats(2 * ROWS * OUT), *y = floats(2 * ROWS * OUT);
         float *weight = random_floats(OUT * IN);
@@ -394,8 +400,15 @@ static void fewer_blocks_give_the_same_bits_and_write_no_more(void **state) {
             struct linear_scratch *scratch;
             const uint32_t mask = m == 0 ? GEMM_ALL_BLOCKS : masks[m - 1];
             assert_int_equal(linear_set_open(GEMM_F32, kernels_best(), mask, &set, NULL), 0);
-            assert_int_equal(linear_open(set, &pointer, 1, (enum gemm_mode)mode, &linear, NULL), 0);
+            enum status status = linear_open(set, &pointer, 1, (enum gemm_mode)mode, &linear, NULL);
+            if (status == STATUS_INTERNAL && m > 0 && (used & mask) == 0) {
+                linear_set_close(set);
+                continue;
+            }
+            assert_int_equal(status, STATUS_OK);
             assert_int_equal(linear_get_blocks(linear) & ~mask, 0);
+            if (m == 0)
+                used = linear_get_blocks(linear);
             assert_int_equal(linear_pack(linear, MEMORY_NODE_ANY, NULL), STATUS_OK);
             assert_int_equal(linear_scratch_open(set, MEMORY_NODE_ANY, &scratch, NULL), 0);
             for (uint32_t rows = 1; rows <= ROWS; rows += 4) {
