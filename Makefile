@@ -157,9 +157,9 @@ check: deps-test ## all tests under sanitizers: make check SANITIZE=address,unde
 # $(call check_backend,NAME): the tests of what products have a say in, with that backend; then its
 # logits and its speed beside those of the default one. COMPARE has options of the comparison.
 define check_backend
-@$(MAKE) --no-print-directory BACKEND=onednn build/$(MODE)/bertd
-@$(MAKE) --no-print-directory BACKEND=$(1) deps-program
-@$(MAKE) --no-print-directory BACKEND=$(1) products-built
++@$(MAKE) --no-print-directory BACKEND=onednn build/$(MODE)/bertd
++@$(MAKE) --no-print-directory BACKEND=$(1) deps-program
++@$(MAKE) --no-print-directory BACKEND=$(1) products-built
 @python3 tests/run.py --out build/$(MODE)-$(1) --only unit --match compute nodes engine golden
 @python3 tests/backends/compare.py build/$(MODE)/bertd build/$(MODE)-$(1)/bertd $(COMPARE)
 endef
