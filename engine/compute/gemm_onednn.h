@@ -23,6 +23,13 @@ static inline dnnl_status_t layout_init(layout *out, int64_t rows, int64_t colum
     return dnnl_memory_desc_create_with_tag(out, 2, dims, type, tag);
 }
 
+/* Row-major, `stride` numbers from row to row. */
+static inline dnnl_status_t layout_init_rows(layout *out, int64_t rows, int64_t columns,
+                                             dnnl_data_type_t type, int64_t stride) {
+    dnnl_dims_t dims = {rows, columns}, strides = {stride, 1};
+    return dnnl_memory_desc_create_with_strides(out, 2, dims, type, strides);
+}
+
 static inline dnnl_status_t layout_query(const_dnnl_primitive_desc_t desc, dnnl_query_t what,
                                          layout *out) {
     return dnnl_memory_desc_clone(out, dnnl_primitive_desc_query_md(desc, what, 0));
@@ -50,6 +57,12 @@ static inline dnnl_status_t layout_init(layout *out, int64_t rows, int64_t colum
                                         dnnl_data_type_t type, dnnl_format_tag_t tag) {
     dnnl_dims_t dims = {rows, columns};
     return dnnl_memory_desc_init_by_tag(out, 2, dims, type, tag);
+}
+
+static inline dnnl_status_t layout_init_rows(layout *out, int64_t rows, int64_t columns,
+                                             dnnl_data_type_t type, int64_t stride) {
+    dnnl_dims_t dims = {rows, columns}, strides = {stride, 1};
+    return dnnl_memory_desc_init_by_strides(out, 2, dims, type, strides);
 }
 
 static inline dnnl_status_t layout_query(const_dnnl_primitive_desc_t desc, dnnl_query_t what,
@@ -100,7 +113,6 @@ struct gemm_shape {
     enum gemm_dtype dtype;
     uint32_t inputs, outputs;
     enum gemm_mode mode;
-    bool has_layouts;
     layout weights, bias; /* INT8 has no bias here: it is added with the scales */
     struct block blocks[GEMM_BLOCKS];
 };
