@@ -119,7 +119,7 @@ static int compare_ids(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* All inputs are right: the targets' ids, ascending and each once. */
+/* The targets' ids, ascending and each once. */
 static enum status targets_resolve(struct tokenizer_worker *worker, struct call *call,
                                    struct error *err) {
     struct call_settings *settings = call->settings;
@@ -146,6 +146,28 @@ static enum status targets_resolve(struct tokenizer_worker *worker, struct call 
     if (distinct < settings->ranking.kept)
         settings->ranking.kept = distinct;
     return STATUS_OK;
+}
+
+/* An answer repeats each text for each of its masks and predictions. */
+static enum status filled_check(const struct call *call, struct error *err) {
+    const struct call_settings *settings = call->settings;
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < call->inputs_count; i++) {
+        const struct request *request = &call->inputs[i].requests[0];
+        tokens += (uint64_t)request->reads_count * settings->ranking.kept * request->tokens;
+    }
+    if (tokens <= LIMIT_CALL_FILLED_TOKENS)
+        return STATUS_OK;
+    return error_set(err, STATUS_CALL_TOO_LARGE,
+                     "the filled texts of the answer (masks times top_k) would have %llu tokens; "
+                     "allowed: %u",
+                     (unsigned long long)tokens, LIMIT_CALL_FILLED_TOKENS);
+}
+
+/* All inputs are right. */
+static enum status prepare(struct tokenizer_worker *worker, struct call *call, struct error *err) {
+    enum status status = targets_resolve(worker, call, err);
+    return status == STATUS_OK ? filled_check(call, err) : status;
 }
 
 /* The head has left probabilities, which are all NAN where a logit is not finite. */
@@ -176,7 +198,7 @@ const struct task_steps task_fill_mask = {
     .bound_reads = bound_reads,
     .fill = fill,
     .read = masks_read,
-    .prepare = targets_resolve,
+    .prepare = prepare,
     .score = score,
     .answer = answer,
 };

@@ -61,6 +61,15 @@ void api_text_clean(char *out, size_t room, const char *text, size_t bytes) {
     out[n] = '\0';
 }
 
+bool api_text_is_utf8(const char *text, size_t bytes) {
+    for (size_t i = 0, step; i < bytes; i += step) {
+        step = sequence_bytes((const unsigned char *)text + i, bytes - i);
+        if (step == 0)
+            return false;
+    }
+    return true;
+}
+
 bool api_error_set(struct api_error *err, enum api_code code, const char *param, const char *format,
                    ...) {
     char message[2 * API_MESSAGE_BYTES];

@@ -83,6 +83,9 @@ bool api_error_from_engine(struct api_error *err, const struct error *error, boo
 void api_error_write(const struct api_error *err, enum api_dialect dialect, const char *request_id,
                      struct json_writer *out);
 
+/* Whether it is valid UTF-8. */
+bool api_text_is_utf8(const char *text, size_t bytes);
+
 /* Copies `text` with every byte that is not valid UTF-8, and every control character, replaced by
  * '?', cut to the room at a code point border. For what clients sent, in messages and logs. */
 void api_text_clean(char *out, size_t room, const char *text, size_t bytes);

@@ -7,7 +7,7 @@
 #include "server/fill_mask_read.h"
 
 /* Answers with more tokens than this in all their filled texts go out in slices. */
-enum { TOKENS_AT_ONCE = 16384 };
+enum { TOKENS_AT_ONCE = 2048 };
 
 struct fill_mask_task {
     struct call_task task; /* first */
@@ -45,15 +45,11 @@ static bool prepare(struct call_task *task, bool *in_slices) {
     return true;
 }
 
-/* Only where there is something to say. */
 static void write_warnings(const struct call *call, struct json_writer *out) {
     char warning[FILL_MASK_WARNING_BYTES];
-    uint32_t count, said = 0;
-    const struct fill_mask_target *targets = call_get_targets(call, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!fill_mask_warn(&targets[i], warning))
-            continue;
-        if (said++ == 0) {
+    uint32_t said = 0;
+    for (uint32_t next = 0; fill_mask_warn_next(call, &next, &said, warning);) {
+        if (said == 1) {
             json_put_key(out, "warnings");
             json_put_begin_array(out);
         }

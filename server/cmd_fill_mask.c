@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/api_error.h"
 #include "server/commands.h"
 #include "server/fill_mask.h"
 #include "server/text_output.h"
@@ -66,11 +67,9 @@ struct masks {
 
 static void warn_once(struct masks *masks, const struct call *call) {
     char warning[FILL_MASK_WARNING_BYTES];
-    uint32_t count;
-    const struct fill_mask_target *targets = call_get_targets(call, &count);
-    for (uint32_t i = 0; !masks->warned && i < count; i++)
-        if (fill_mask_warn(&targets[i], warning))
-            fprintf(stderr, "bertd fill-mask: %s\n", warning);
+    uint32_t next = 0, said = 0;
+    while (!masks->warned && fill_mask_warn_next(call, &next, &said, warning))
+        fprintf(stderr, "bertd fill-mask: %s\n", warning);
     masks->warned = true;
 }
 
@@ -113,18 +112,20 @@ static void print_table(void *context, const struct text_answer *item) {
     }
 }
 
-/* "a,b" as views of it, empty words left out; NULL when there is no memory. */
+/* "a,b" as views of it, each once; NULL when there is no memory. */
 static struct view *targets_split(const char *list, uint32_t *count) {
     struct view *targets = calloc(strlen(list) + 1, sizeof *targets);
     *count = 0;
     for (const char *end; targets; list = end + 1) {
         end = list + strcspn(list, ",");
-        if (end > list)
-            targets[(*count)++] = (struct view){list, (size_t)(end - list)};
+        targets[(*count)++] = (struct view){list, (size_t)(end - list)};
         if (*end == '\0')
             break;
     }
-    return targets;
+    if (targets && fill_mask_distinct(targets, count))
+        return targets;
+    free(targets);
+    return NULL;
 }
 
 static bool fill_all(struct engine *engine, const struct settings *settings,
@@ -169,6 +170,10 @@ static int run(int argc, char **argv) {
         return options_refuse(&command_fill_mask,
                               "--targets: got '%.64s', allowed: words with commas between them",
                               settings.targets);
+    if (settings.targets && !api_text_is_utf8(settings.targets, strlen(settings.targets)))
+        return options_refuse(&command_fill_mask,
+                              "--targets: got bytes that are no UTF-8, allowed: words with commas "
+                              "between them");
     struct engine *engine =
         text_run_start(&command_fill_mask, ENGINE_FILL_MASK, &settings.engine, &exit_status);
     if (!engine)

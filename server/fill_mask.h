@@ -19,9 +19,15 @@ bool fill_mask_write(struct json_writer *json, const struct engine *engine,
                      const struct call_answer *answer, uint64_t index,
                      struct fill_mask_place *place, size_t slice_bytes);
 
-enum { FILL_MASK_WARNING_BYTES = 512 };
+enum { FILL_MASK_WARNING_BYTES = 512, FILL_MASK_WARNINGS_MAX = 100 };
 
-/* Why the target does not compete as it stands; false when it does. The text is valid UTF-8. */
-bool fill_mask_warn(const struct fill_mask_target *target, char out[FILL_MASK_WARNING_BYTES]);
+/* Leaves the first of equal targets, in their order. False: no memory. */
+bool fill_mask_distinct(struct view *targets, uint32_t *count);
+
+/* The next of the warnings about a call's targets: why one does not compete as it stands. Both
+ * numbers are 0 at first; `said` counts. False: that was all. After FILL_MASK_WARNINGS_MAX one more
+ * counts the rest. The text is valid UTF-8. */
+bool fill_mask_warn_next(const struct call *call, uint32_t *next, uint32_t *said,
+                         char out[FILL_MASK_WARNING_BYTES]);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "server/fill_mask.h"
 #include "server/json_read.h"
 
 static const char *const body_fields[] = {CALL_BODY_FIELDS, "top_k", "targets"};
@@ -37,6 +38,8 @@ static bool read_targets(struct fill_mask_call *call, struct api_error *err) {
     }
     call->options.targets = targets;
     call->options.targets_count = (uint32_t)count;
+    if (!fill_mask_distinct(targets, &call->options.targets_count))
+        return api_error_set(err, API_INTERNAL, NULL, "%s", status_meaning(STATUS_NO_MEMORY));
     return true;
 }
 

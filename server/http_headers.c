@@ -185,6 +185,23 @@ bool http_headers_check_request(const struct http_headers *headers, struct api_e
     return true;
 }
 
+/* JSON is UTF-8; other parameters say nothing about the bytes. */
+static bool is_utf8_charset(const char *type) {
+    static const char name[] = "charset=";
+    for (const char *at = strchr(type, ';'); at; at = strchr(at, ';')) {
+        at += 1 + strspn(at + 1, " \t");
+        if (strncasecmp(at, name, strlen(name)) != 0)
+            continue;
+        at += strlen(name);
+        at += *at == '"';
+        const size_t bytes = strcspn(at, "\"; \t");
+        if (!(bytes == 5 && strncasecmp(at, "utf-8", bytes) == 0) &&
+            !(bytes == 4 && strncasecmp(at, "utf8", bytes) == 0))
+            return false;
+    }
+    return true;
+}
+
 /* curl -d sends the form type by itself; it is read as JSON. */
 static bool is_json_type(const char *type) {
     size_t bytes = strcspn(type, "; \t");
@@ -207,6 +224,10 @@ bool http_headers_check_json(const struct http_headers *headers, uint64_t body_b
     if (headers->content_types > 1 || !is_json_type(headers->content_type))
         return api_error_set(err, API_UNSUPPORTED_MEDIA_TYPE, NULL,
                              "Content-Type is '%s'; allowed: application/json",
+                             headers->content_type);
+    if (!is_utf8_charset(headers->content_type))
+        return api_error_set(err, API_UNSUPPORTED_MEDIA_TYPE, NULL,
+                             "Content-Type is '%s'; allowed: application/json with charset=utf-8",
                              headers->content_type);
     if (headers->length > body_bytes_max)
         return api_error_set(

@@ -102,8 +102,8 @@ bool json_read_whole(const json_t *value, int64_t *out) {
         *out = json_integer_value(value);
         return true;
     }
-    double real = json_is_real(value) ? json_real_value(value) : NAN;
-    if (!(fabs(real) <= 9007199254740992.0) || real != floor(real))
+    const double real = json_is_real(value) ? json_real_value(value) : NAN, end = 0x1p63;
+    if (!(real >= -end && real < end) || real != floor(real))
         return false;
     *out = (int64_t)real;
     return true;
@@ -153,14 +153,10 @@ bool json_read_whole_in(const json_t *object, const char *name, int64_t min, int
         return api_error_set(err, API_INVALID_TYPE, name, "'%s' must be a whole number, not %s",
                              name, json_read_type_name(value));
     int64_t whole;
-    if (!json_read_whole(value, &whole) || whole < min || whole > max) {
-        if (max == INT64_MAX)
-            return api_error_set(err, API_INVALID_VALUE, name,
-                                 "'%s' must be a whole number, %lld or more", name, (long long)min);
+    if (!json_read_whole(value, &whole) || whole < min || whole > max)
         return api_error_set(err, API_INVALID_VALUE, name,
                              "'%s' must be a whole number from %lld to %lld", name, (long long)min,
                              (long long)max);
-    }
     *out = whole;
     return true;
 }

@@ -55,6 +55,8 @@ enum metric_outcome metrics_outcome(enum api_code code) {
         return METRIC_OUTCOME_DEADLINE;
     case API_CLIENT_GONE:
         return METRIC_OUTCOME_CANCELLED;
+    case API_CODING_NOT_IMPLEMENTED: /* 501, but the client's fault */
+        return METRIC_OUTCOME_INVALID;
     case API_LOADING:
     case API_DRAINING:
     case API_STAGE_STUCK:

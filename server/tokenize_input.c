@@ -46,7 +46,7 @@ static bool read_ids(const json_t *array, const char *param, int32_t *ids, struc
         snprintf(element, sizeof element, "%s[%zu]", param, i);
         return json_is_number(value)
                    ? api_error_set(err, API_INVALID_VALUE, element,
-                                   "'%s' must be a whole number of 0 or more", element)
+                                   "'%s' must be a whole number from 0 to %u", element, UINT32_MAX)
                    : api_error_set(err, API_INVALID_TYPE, element,
                                    "'%s' must be a token id, not %s", element,
                                    json_read_type_name(value));

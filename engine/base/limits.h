@@ -27,7 +27,7 @@
 #define LIMIT_JSON_DEPTH             16u
 #define LIMIT_JSON_VALUES            (1u << 20)  /* in one body */
 #define LIMIT_ANSWER_BYTES           (64u << 20) /* held at once; longer ones go in slices */
-#define LIMIT_ANSWER_SLICE_BYTES     (64u << 10)
+#define LIMIT_ANSWER_SLICE_BYTES     (8u << 10)  /* then other connections have their turn */
 
 /* Model files */
 #define LIMIT_CONFIG_FILE_BYTES      (4u << 20)
@@ -57,6 +57,7 @@
 #define LIMIT_QUEUE_TOKENS_MIN       4096u  /* the automatic --max-queue-tokens is never less */
 #define LIMIT_OUTPUTS_BYTES          (16u << 20) /* outputs of one microbatch, or one row's */
 #define LIMIT_CALL_RANKED            (1u << 20)  /* predictions of one call: masks times top_k */
+#define LIMIT_CALL_FILLED_TOKENS     (1u << 22)  /* of all filled texts of a fill-mask answer */
 #define LIMIT_CALL_TARGETS           65536u      /* of one fill-mask call */
 #define LIMIT_DECODER_CHUNKS         65536u
 #define LIMIT_STAGES                 64u

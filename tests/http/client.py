@@ -111,13 +111,13 @@ class Connection:
             return taken
 
     def _take_chunks(self, deadline):
-        body = b""
+        body = bytearray()
         while True:
             size = int(self._take_until(b"\r\n", deadline).split(b";")[0], 16)
             if size == 0:
                 while self._take_until(b"\r\n", deadline):
                     pass
-                return body
+                return bytes(body)
             body += self._take(size, deadline)
             if self._take(2, deadline) != b"\r\n":
                 raise AssertionError("a chunk does not end in CR LF")

@@ -158,6 +158,27 @@ class ErrorsTest(harness.ServerTest):
             response = self.server.post("/v1/classify", {"input": "a"}, [("Content-Type", value)])
             self.assert_error(response, 415, "unsupported_media_type", None, value.split(";")[0])
 
+    def test_json_in_another_charset_is_refused(self):
+        for charset in ("utf-16", "UTF-16", "iso-8859-1", '"latin1"', ""):
+            for between in ("; ", ";", ";x=y; "):
+                value = "application/json%scharset=%s" % (between, charset)
+                response = self.server.post("/v1/classify", {"input": "a"},
+                                            [("Content-Type", value)])
+                self.assert_error(response, 415, "unsupported_media_type", None, "utf-8")
+        for more in ("; charset=utf-8", ';charset="UTF-8"', "; x=charset", "; Charset=Utf-8 ;a=b"):
+            self.assert_ok(self.server.post("/v1/classify", {"input": "a"},
+                                            [("Content-Type", "application/json" + more)]))
+
+    def test_a_whole_number_out_of_range_is_told_the_range(self):
+        for value in ("9223372036854775808", "0", "1e300"):
+            response = self.server.post("/v1/classify",
+                                        b'{"input":"a","top_k":%s}' % value.encode())
+            self.assert_error(response, 400, "invalid_value", "top_k",
+                              "from 1 to 9223372036854775807")
+        self.assert_ok(self.server.post("/v1/classify", b'{"input":"a","top_k":1e18}'))
+        response = self.server.post("/v1/detokenize", {"ids": [1, 4294967301]})
+        self.assert_error(response, 400, "invalid_value", "ids[1]", "from 0 to 4294967295")
+
     def test_content_codings_are_refused_by_name(self):
         for value in ("gzip", "br", "gzip, gzip"):
             response = self.server.post("/v1/classify", b"\x1f\x8b\x08", [

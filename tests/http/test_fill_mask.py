@@ -3,9 +3,14 @@ body may say, the other task's routes, and that the decoder shares the embedding
 import json
 import pathlib
 import re
+import statistics
+import subprocess
 import tempfile
+import threading
+import time
 import unittest
 
+import client
 import harness
 import masked
 
@@ -95,8 +100,46 @@ class RouteTest(unittest.TestCase):
         self.assertIn("[MASK]", message)
 
     def test_very_many_masks_and_predictions_have_a_limit(self):
-        self.assertEqual(self.ask(["[MASK] " * 20] * 8, top_k=1900).status, 200)
+        self.assertEqual(self.ask(["[MASK] " * 20] * 4, top_k=1900).status, 200)
         self.refused(self.ask(["[MASK] " * 20] * 60, top_k=1900), 413, "call_too_large", None)
+
+    def test_the_filled_texts_of_an_answer_have_a_limit(self):
+        for inputs in (6, 24):
+            message = self.refused(self.ask(["[MASK] " * 20] * inputs, top_k=1900), 413,
+                                   "call_too_large", None)
+            self.assertRegex(message, r"%d tokens; allowed: 4194304" % (inputs * 20 * 1900 * 22))
+
+    def read_raw(self, socket):
+        """To the end of a chunked answer, fast."""
+        end = b""
+        while end != b"0\r\n\r\n":
+            end = (end + socket.recv(1 << 18))[-5:]
+
+    def test_a_long_answer_leaves_others_their_turn(self):
+        body = client.request_bytes("POST", "/v1/fill_mask", client.encode(
+            {"input": ["[MASK] " * 20] * 4, "top_k": 1900}))
+        with self.server.connect() as other, self.server.connect() as asker:
+            asker.send(body)
+            reading = threading.Thread(target=self.read_raw, args=(asker.socket,), daemon=True)
+            reading.start()
+            times = []
+            while reading.is_alive():
+                started = time.monotonic()
+                self.assertEqual(other.get("/livez").status, 200)
+                times.append(time.monotonic() - started)
+            reading.join()
+        self.assertGreater(len(times), 20)
+        self.assertLess(statistics.median(times), 0.015 * harness.SLOWNESS)
+
+    def test_equal_targets_are_one_and_warnings_have_a_limit(self):
+        answer = self.ask("a [MASK]", targets=["blorpx", "first", "blorpx", "first"] * 5000).json()
+        self.assertEqual(len(answer["warnings"]), 1)
+        self.assertEqual(len(answer["data"][0]["masks"][0]), 2)
+        many = ["blorp%d" % i for i in range(150)]
+        warnings = self.ask("a [MASK]", targets=many).json()["warnings"]
+        self.assertEqual(len(warnings), 101)
+        self.assertIn("'blorp0'", warnings[0])
+        self.assertRegex(warnings[-1], r"^50 more targets")
 
     def test_the_other_task_s_route_says_where_to_go(self):
         message = self.refused(self.server.post("/v1/classify", {"input": "a"}), 400, "wrong_task",
@@ -134,8 +177,17 @@ class RouteTest(unittest.TestCase):
             self.assertRegex(errors, r"\Abertd fill-mask: --targets: got ',+', allowed: .*\n\Z")
         status, output, errors = harness.run("fill-mask", "--model", GOLDEN, "--json", "--targets",
                                              "first,,last,", "the [MASK] one")
-        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(status, 0)
+        self.assertEqual(errors,
+                         "bertd fill-mask: the target '' has no token and is left out\n")
         self.assertEqual(len(json.loads(output)["masks"][0]), 2)
+
+    def test_the_command_refuses_targets_that_are_no_utf_8(self):
+        done = subprocess.run([harness.PROGRAM, "fill-mask", "--model", GOLDEN, "a [MASK]",
+                               "--targets", b"a,\xff"], cwd=harness.ROOT, capture_output=True,
+                              check=False, env=harness.environment())
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertRegex(done.stderr.decode(), r"\Abertd fill-mask: --targets: .*UTF-8.*\n\Z")
 
     def test_the_log_and_the_information_have_no_labels(self):
         self.assertRegex(self.server.errors(), r"model tied: bert, fill-mask, dtype f32, up to 24")

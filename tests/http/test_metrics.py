@@ -81,11 +81,13 @@ class MetricsTest(harness.ServerTest):
         for body, status in asks:
             self.assertEqual(self.server.post("/v1/classify", body).status, status)
         self.assertEqual(self.server.get("/v1/classify").status, 405)
+        coded = self.server.exchange("POST", "/v1/classify", b"", [("Transfer-Encoding", "gzip")])
+        self.assertEqual(coded.status, 501)
         harness.wait_until(lambda: sum(self.outcomes().values()) - sum(before.values())
-                           == len(asks) + 1, "every request counted once")
+                           == len(asks) + 2, "every request counted once")
         after = self.outcomes()
         self.assertEqual(after["ok"] - before["ok"], 1)
-        self.assertEqual(after["invalid"] - before["invalid"], 4)
+        self.assertEqual(after["invalid"] - before["invalid"], 5)
         self.assertEqual(after["too_large"] - before["too_large"], 2)
         count = self.server.metrics()['bertd_request_duration_seconds_count'
                                       '{route="/v1/classify"}']
