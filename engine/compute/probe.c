@@ -8,6 +8,10 @@
 
 static _Thread_local struct probe *current; /* NULL: nobody asks */
 
+/* Those that are watched. Found once: asking the CPU what it has takes microseconds in a virtual
+ * machine. */
+static const struct kernels *best;
+
 void probe_begin(struct probe *probe) {
     *probe = (struct probe){.kind = PROBE_OTHER, .since_ns = clock_now_ns()};
     current = probe;
@@ -66,42 +70,39 @@ double probe_measure_cost(void) {
     } while (0)
 
 static void narrow(const float *x, size_t count, uint16_t *out) {
-    WATCH(PROBE_CONVERT, 6.0 * (double)count, kernels_best()->narrow(x, count, out));
+    WATCH(PROBE_CONVERT, 6.0 * (double)count, best->narrow(x, count, out));
 }
 
 static void quantise(const float *x, size_t width, uint8_t *out, float *scale, float *zero) {
-    WATCH(PROBE_QUANTISE, 5.0 * (double)width,
-          kernels_best()->quantise(x, width, out, scale, zero));
+    WATCH(PROBE_QUANTISE, 5.0 * (double)width, best->quantise(x, width, out, scale, zero));
 }
 
 static void dequantise(const struct dequantise_args *args, const int32_t *integers, size_t width,
                        float row_scale, float row_zero, float *y) {
     WATCH(PROBE_QUANTISE, (args->add ? 12.0 : 8.0) * (double)width,
-          kernels_best()->dequantise(args, integers, width, row_scale, row_zero, y));
+          best->dequantise(args, integers, width, row_scale, row_zero, y));
 }
 
 static void activate(enum activation_function function, float *x, size_t count) {
-    WATCH(PROBE_ACTIVATION, 8.0 * (double)count, kernels_best()->activate(function, x, count));
+    WATCH(PROBE_ACTIVATION, 8.0 * (double)count, best->activate(function, x, count));
 }
 
 static void norm(float *x, size_t rows, size_t width, const float *gamma, const float *beta,
                  float eps) {
-    WATCH(PROBE_NORM, 8.0 * (double)(rows * width),
-          kernels_best()->norm(x, rows, width, gamma, beta, eps));
+    WATCH(PROBE_NORM, 8.0 * (double)(rows * width), best->norm(x, rows, width, gamma, beta, eps));
 }
 
 /* The kernel itself enters the kinds of its three steps. */
 static void attend(const struct attend_args *args) {
-    const struct kernels *kernels = kernels_best();
     const enum probe_kind before = probe_enter(PROBE_SCORES);
-    (current ? kernels->attend_probed : kernels->attend)(args);
+    (current ? best->attend_probed : best->attend)(args);
     probe_enter(before);
 }
 
 const struct kernels *kernels_probed(void) {
     static struct kernels table;
-    const struct kernels *best = kernels_best();
-    if (table.name != best->name) {
+    if (!best) {
+        best = kernels_best();
         table = *best;
         table.narrow = narrow;
         table.quantise = quantise;

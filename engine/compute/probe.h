@@ -59,7 +59,8 @@ void probe_count(double flops, double bytes);
 /* What looking at the clock adds to each turn, in nanoseconds: the least of a few trials. */
 double probe_measure_cost(void);
 
-/* kernels_best(), watched. On a thread without a probe they do the same as those. */
+/* kernels_best(), watched. On a thread without a probe they do the same as those. The first call
+ * may not run beside another. */
 const struct kernels *kernels_probed(void);
 
 #endif
