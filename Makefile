@@ -59,7 +59,7 @@ LIBS        := -lmicrohttpd -ljansson -lpcre2-8 $(LIBS_$(BACKEND)) -lnuma -lm
 PROGRAM_PACKAGES := gcc libc6-dev libjansson-dev libmicrohttpd-dev libnuma-dev libpcre2-dev \
                     $(PACKAGES_$(BACKEND))
 TEST_PACKAGES    := libcmocka-dev python3
-BENCH_PACKAGES   := python3 wrk
+BENCH_PACKAGES   := python3 python3-venv g++
 FUZZ_PACKAGES    := clang libclang-rt-dev
 
 MODEL := models/goemotions-minilm
@@ -86,9 +86,9 @@ OBJECTS      := $(patsubst %.c,$(OUT)/%.o,$(ENGINE_SOURCES) $(SERVER_SOURCES) se
 RUN_TESTS     = BERTD=$(OUT)/bertd python3 tests/run.py --out $(OUT)
 
 .PHONY: help deps deps-program deps-test deps-bench deps-fuzz all run test tests-built unit check \
-        check-cblas check-onednn3 products-built tidy format bench latency plans microbatches \
-        handover fuzz fixtures parity parity-fixtures parity-fuzz tokenizer-bench image install \
-        clean FORCE
+        check-cblas check-onednn3 products-built tidy format peers bench bench-large bench-http \
+        latency plans microbatches handover fuzz fixtures parity parity-fixtures parity-fuzz \
+        tokenizer-bench image install clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -185,9 +185,28 @@ tidy: ## layering, file roles, banned calls, white space
 format: ## rewrite the C files as .clang-format says
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 
-bench: deps-bench ## tokens a second of the server and of the bare engine, in one run
-	@$(MAKE) --no-print-directory all
-	python3 tests/bench/bench.py $(ARGS)
+# Against other runtimes, from PyPI at pinned versions; results go to tests/bench/RESULTS.md.
+PEERS_PYTHON := build/peers/bin/python
+$(PEERS_PYTHON).ready: tests/bench/requirements.txt
+	python3 -m venv build/peers
+	build/peers/bin/pip install -q -r $<
+	touch $@
+
+peers: deps-bench $(PEERS_PYTHON).ready ## install the other runtimes, make the demo model's files
+	@$(MAKE) --no-print-directory all $(LOAD_GENERATOR)
+	$(PEERS_PYTHON) tests/bench/peer_setup.py
+
+bench: peers ## against other runtimes: in process, then through HTTP; to tests/bench/RESULTS.md
+	$(PEERS_PYTHON) tests/bench/peers.py $(ARGS)
+	$(PEERS_PYTHON) tests/bench/served.py
+
+bench-large: peers ## in process with models of the sizes of BERT base and large
+	for m in base large; do $(PEERS_PYTHON) tests/bench/peers.py --model $$m --contenders 1 \
+	    --cells $(BENCH_LARGE_CELLS) $(ARGS) || exit 1; done
+BENCH_LARGE_CELLS ?= fixed,short,spread,one-128
+
+bench-http: peers ## the server alone: against its own engine and Python servers
+	$(PEERS_PYTHON) tests/bench/served.py $(ARGS)
 
 latency: deps-bench ## p50, p99, p99.9 of the server at 50, 70 and 90 % of its capacity
 	@$(MAKE) --no-print-directory all $(OUT)/tests/bench/poisson

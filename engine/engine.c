@@ -88,6 +88,8 @@ static enum status model_load(struct engine *engine, const struct engine_options
         status =
             nodes_open(engine->model, options->dtype ? options->dtype : "f32", &engine->nodes, err);
     if (status == STATUS_OK)
+        nodes_set_all_rows(engine->nodes, options->all_rows);
+    if (status == STATUS_OK)
         status = engine_make_plan(engine, &options->plan, options->microbatch_tokens, err);
     if (status == STATUS_OK)
         status = engine_pack_weights(engine, err);

@@ -43,6 +43,7 @@ struct engine_options {
     uint64_t queue_tokens_max;  /* 0: half a second of measured work */
     uint32_t call_tokens_max;   /* by exact count; 0: LIMIT_CALL_TOKENS */
     uint32_t tokenizer_threads; /* 0: chosen */
+    bool all_rows;              /* for measuring: the last layer computes what no head reads too */
     uint32_t stage_timeout_ms;  /* 0: LIMIT_STAGE_TIMEOUT_MS; a stage without progress is stuck */
     const char *trace_path;     /* NULL: none; written by engine_close() for Perfetto */
 };

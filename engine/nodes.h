@@ -76,9 +76,9 @@ uint32_t nodes_outputs_width(const struct nodes *nodes);
  * Call before scratch is opened. */
 void nodes_set_decoder_chunks(struct nodes *nodes, uint32_t chunks);
 
-/* For tests: the last encoder layer computes all rows, although the head reads only those that the
- * microbatch lists. The bytes of these are the same either way. By default the other rows keep
- * what the layer before left in them. Call before the parts run. */
+/* For tests and for measuring: the last encoder layer computes all rows, although the head reads
+ * only those that the microbatch lists. The bytes of these are the same either way. By default the
+ * other rows keep what the layer before left in them. Call before costs are measured. */
 void nodes_set_all_rows(struct nodes *nodes, bool all_rows);
 
 /* Working memory of one stage thread for microbatches of up to `tokens_max` tokens, in the memory

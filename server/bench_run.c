@@ -51,11 +51,11 @@ static enum status take_next(struct drive *drive, bool measured, struct error *e
     return status;
 }
 
-/* Keeps all clients busy until `end_ns`. */
-static enum status drive_until(struct drive *drive, uint64_t end_ns, bool measured,
-                               struct error *err) {
+/* Keeps all clients busy until `end_ns`, or until `texts_max` are counted. */
+static enum status drive_until(struct drive *drive, uint64_t end_ns, uint64_t texts_max,
+                               bool measured, struct error *err) {
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && clock_now_ns() < end_ns) {
+    while (status == STATUS_OK && clock_now_ns() < end_ns && drive->latencies.count < texts_max) {
         status = take_next(drive, measured, err);
         if (status == STATUS_OK)
             send_next(drive);
@@ -91,16 +91,21 @@ static void share_stages(const struct stage_statistics *before,
 }
 
 static enum status measure(struct engine *engine, struct drive *drive, uint32_t clients,
-                           uint64_t duration_ns, struct stage_statistics *counters,
+                           struct bench_span span, struct stage_statistics *counters,
                            struct bench_result *out, struct error *err) {
+    uint64_t duration_ns = span.duration_ns, texts_max = UINT64_MAX, end_ns = UINT64_MAX;
     uint64_t warm_ns = duration_ns / 10 > NS_PER_S / 5 ? duration_ns / 10 : NS_PER_S / 5;
     for (uint32_t i = 0; i < clients; i++)
         send_next(drive);
-    enum status status = drive_until(drive, clock_now_ns() + warm_ns, false, err);
+    enum status status = drive_until(drive, clock_now_ns() + warm_ns, texts_max, false, err);
     read_stages(engine, counters, out->stages_count);
     uint64_t started_ns = clock_now_ns();
+    if (span.passes > 0)
+        texts_max = span.passes * drive->load->count;
+    else
+        end_ns = started_ns + duration_ns;
     if (status == STATUS_OK)
-        status = drive_until(drive, started_ns + duration_ns, true, err);
+        status = drive_until(drive, end_ns, texts_max, true, err);
     out->seconds = (double)(clock_now_ns() - started_ns) / (double)NS_PER_S;
     read_stages(engine, counters + out->stages_count, out->stages_count);
     share_stages(counters, counters + out->stages_count, out);
@@ -111,7 +116,7 @@ static enum status measure(struct engine *engine, struct drive *drive, uint32_t 
 }
 
 enum status bench_run(struct engine *engine, const struct bench_load *load, uint32_t clients,
-                      uint64_t duration_ns, struct bench_result *out, struct error *err) {
+                      struct bench_span span, struct bench_result *out, struct error *err) {
     const struct engine_info *info = engine_get_info(engine);
     struct drive drive = {.load = load, .task = info->task_kind};
     *out = (struct bench_result){.stages_count = info->stages_count * info->replicas_count};
@@ -123,7 +128,7 @@ enum status bench_run(struct engine *engine, const struct bench_load *load, uint
     if (status != STATUS_OK)
         error_set(err, status, "%s", status_meaning(status));
     else
-        status = measure(engine, &drive, clients, duration_ns, counters, out, err);
+        status = measure(engine, &drive, clients, span, counters, out, err);
     if (status == STATUS_OK) {
         latencies_sort(&drive.latencies);
         out->texts = drive.latencies.count;

@@ -1,5 +1,5 @@
 /* bench_run.h: one measurement of `bertd bench`: a number of clients, each of which sends its next
- * input when the answer to the last one has come (a closed loop), for a given time. */
+ * input when the answer to the last one has come (a closed loop), for a given time or work. */
 #ifndef BERTD_BENCH_RUN_H
 #define BERTD_BENCH_RUN_H
 
@@ -25,11 +25,17 @@ struct bench_result {
     uint32_t stages_count;
 };
 
-/* Warms up for a tenth of `duration_ns` (at least a fifth of a second), then measures for it. The
- * engine's queue must take all clients at once. Errors: NO_MEMORY, and that of any call that
- * fails. */
+/* How long to measure: `passes` times as many answers as there are inputs, so that all runs do the
+ * same work (but for answers that overtake each other); with 0, for `duration_ns`. */
+struct bench_span {
+    uint64_t duration_ns;
+    uint64_t passes; /* at most LIMIT_BENCH_PASSES */
+};
+
+/* Warms up for a tenth of the duration (at least a fifth of a second), then measures. The engine's
+ * queue must take all clients at once. Errors: NO_MEMORY, and that of any call that fails. */
 enum status bench_run(struct engine *engine, const struct bench_load *load, uint32_t clients,
-                      uint64_t duration_ns, struct bench_result *out, struct error *err);
+                      struct bench_span span, struct bench_result *out, struct error *err);
 void bench_result_free(struct bench_result *result);
 
 #endif

@@ -20,7 +20,7 @@ enum { LIST_MAX = 16, JSON_BYTES_MAX = 1 << 24 };
 struct settings {
     struct engine_settings engine;
     const char *jsonl, *lengths, *clients;
-    uint64_t duration_ms;
+    uint64_t duration_ms, passes;
     bool json, budget;
 };
 
@@ -34,6 +34,16 @@ static const struct option options[] = {
      .max = 3600000,
      .fallback = "2",
      .help = "length of each measurement"},
+    {.name = "passes",
+     .kind = OPTION_COUNT,
+     .offset = offsetof(struct settings, passes),
+     .min = 1,
+     .max = LIMIT_BENCH_PASSES,
+     .fallback = "off",
+     .word = "off",
+     .word_value = 0,
+     .value_name = "N",
+     .help = "measure N times all inputs instead of for a time"},
     {.name = "lengths",
      .kind = OPTION_STRING,
      .offset = offsetof(struct settings, lengths),
@@ -55,6 +65,10 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct settings, budget),
      .help = "where the time goes, beside the least that this machine would allow"},
+    {.name = "all-rows",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, engine.all_rows),
+     .help = "the last layer computes all tokens, also where the head reads the first only"},
     OPTION_ROW_DTYPE(struct settings, engine),
     OPTION_ROWS_PLAN(struct settings, engine),
     OPTION_ROWS_FLOW(struct settings, engine),
@@ -193,17 +207,18 @@ struct bench {
 /* One row. The last one of a load has its budget too, where it is asked for. */
 static enum status measure_row(struct bench *bench, const struct bench_load *load, uint32_t clients,
                                bool stages, bool budgeted, struct error *err) {
-    const uint64_t duration_ns = bench->settings->duration_ms * NS_PER_MS;
+    const struct bench_span span = {.duration_ns = bench->settings->duration_ms * NS_PER_MS,
+                                    .passes = bench->settings->passes};
     struct bench_result result;
     struct bench_budget budget;
-    enum status status = bench_run(bench->engine, load, clients, duration_ns, &result, err);
+    enum status status = bench_run(bench->engine, load, clients, span, &result, err);
     if (status != STATUS_OK)
         return status;
     if (!bench->settings->json)
         print_row(load->name, clients, &result);
     if (budgeted)
         status = bench_budget_measure(bench->engine, bench->front, load, clients, &result,
-                                      duration_ns, &budget, err);
+                                      span.duration_ns, &budget, err);
     if (status == STATUS_OK && bench->settings->json)
         put_row(&bench->json, load->name, clients, &result, budgeted ? &budget : NULL);
     if (status == STATUS_OK && !bench->settings->json && stages)

@@ -31,6 +31,7 @@ struct engine_settings {
     const char *trace;
     const char *layers_per_stage, *virtual_graphs, *pin;
     bool no_pipelining, no_joining;
+    bool all_rows;                          /* `bertd bench` only */
     struct engine_settings_machine machine; /* `bertd plan` only */
 };
 

@@ -44,6 +44,7 @@ void engine_start_options(const struct engine_settings *settings, const struct m
                              .l3_bytes = settings->machine.l3_bytes}},
         .microbatch_tokens = (uint32_t)settings->microbatch_tokens,
         .tokenizer_threads = (uint32_t)settings->tokenizer_threads,
+        .all_rows = settings->all_rows,
         .stage_timeout_ms = (uint32_t)settings->stage_timeout_ms,
         .trace_path = settings->trace,
     };

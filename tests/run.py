@@ -3,8 +3,8 @@
 run.py --out build/MODE [--only GROUP] [--match FOLDER…]
 
 Groups: unit (cmocka programs, golden models among them), fuzz (corpus replay), tidy, parity (what
-the pinned tokenizer library gave) and http (unittest files). Every program is bounded in time.
-Exit status 1 when anything failed, when a program broke off, or when nothing ran."""
+the pinned tokenizer library gave), bench (its pure parts) and http (unittest files). Every program
+is bounded in time. Exit status 1 when anything failed, a program broke off, or nothing ran."""
 import argparse
 import concurrent.futures
 import os
@@ -15,7 +15,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT_S = {"unit": 600, "fuzz": 300, "tidy": 120, "parity": 300, "http": 900}
+TIMEOUT_S = {"unit": 600, "fuzz": 300, "tidy": 120, "parity": 300, "bench": 120,
+             "http": 900}
 SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error:")
 
 
@@ -81,7 +82,7 @@ def plan(out, only, folders):
             corpus = ROOT / "tests/fuzz/corpus" / source.stem.removeprefix("fuzz_")
             command = [str(built / "fuzz" / source.stem), str(corpus)]
             rows.append(("fuzz", source.stem, command, count_replay))
-    for group in ("tidy", "parity", "http"):
+    for group in ("tidy", "parity", "bench", "http"):
         if wanted(group):
             for source in sorted(ROOT.glob("tests/%s/test_*.py" % group)):
                 folder = str(source.parent)

@@ -70,6 +70,7 @@
 
 /* bertd bench */
 #define LIMIT_BENCH_INPUTS           100000u /* lines of a file that are kept */
+#define LIMIT_BENCH_PASSES           1000000u
 #define LIMIT_BENCH_CLIENTS          4096u
 
 #endif

@@ -94,6 +94,21 @@ class Bench(CommandTest):
         parts = {part["name"] for part in budget["parts"]}
         self.assertLessEqual({"transform product", "decoder"}, parts)
 
+    def test_passes_give_every_run_the_same_work(self):
+        path = self.path("three", '"a"\n"hello world"\n"hello hello hello"\n')
+        for clients in ("1", "2", "64"):
+            row = json.loads(self.good("bench", "--passes", "7", "--clients", clients, "--jsonl",
+                                       path, "--json", "--model", self.tiny))["rows"][0]
+            self.assertEqual(row["texts"], 7 * 3)
+            # Answers may overtake each other at the edges, by fewer than are in flight.
+            self.assertAlmostEqual(row["tokens"], 7 * (3 + 4 + 5), delta=2 * (int(clients) - 1))
+
+    def test_all_rows_of_the_last_layer_can_be_asked_for(self):
+        rows = [json.loads(self.good("bench", "--passes", "1", "--clients", "1", "--lengths", "8",
+                                     "--json", "--model", self.tiny, *more))["rows"][0]
+                for more in ([], ["--all-rows"])]
+        self.assertEqual(rows[0]["tokens"], rows[1]["tokens"])
+
     def test_a_length_over_the_limit_is_left_out_aloud(self):
         status, output, errors = harness.run("bench", "--seconds", "20ms", "--clients", "1",
                                              "--lengths", "8,65", "--model", self.tiny)

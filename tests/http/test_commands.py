@@ -124,6 +124,7 @@ class CommandLine(CommandTest):
                 (["check", "--tolerance", "-1"], ["--tolerance", "'-1'", "0 and above"]),
                 (["bench", "--lengths", "8,,9"], ["--lengths", "'8,,9'", "mixed"]),
                 (["bench", "--clients", "0"], ["--clients", "'0'", "from 1"]),
+                (["bench", "--passes", "0"], ["--passes", "'0'", "from 1", "off"]),
                 (["health", "ftp:"], ["URL", "'ftp:'", "http://HOST:PORT"]),
                 (["health", "http://a:65536"], ["URL", "'http://a:65536'", "http://HOST:PORT"])):
             message = self.refused(*arguments)
