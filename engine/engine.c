@@ -247,10 +247,10 @@ void engine_drain(struct engine *engine) {
     admission_drain(&engine->admission);
 }
 
-void engine_close(struct engine *engine) {
+enum status engine_close(struct engine *engine) {
     struct error draining, failed;
     if (!engine)
-        return;
+        return STATUS_OK;
     error_set(&draining, STATUS_DRAINING, "the server stopped before the answer was ready");
     engine_drain(engine);
     if (engine->deadlines)
@@ -262,11 +262,12 @@ void engine_close(struct engine *engine) {
     const char *stuck = engine->watchdog ? watchdog_get_stuck(engine->watchdog) : NULL;
     if (stuck) {
         log_write(LOG_ERROR, "%s: ending without it", stuck);
-        return;
+        return STATUS_OK;
     }
     watchdog_close(engine->watchdog);
     pipeline_close(engine->pipeline);
-    if (trace_close(engine->trace, &failed) != STATUS_OK)
+    enum status status = trace_close(engine->trace, &failed);
+    if (status != STATUS_OK)
         log_write(LOG_ERROR, "%s", failed.message);
     deadlines_close(engine->deadlines);
     batcher_free(&engine->batcher);
@@ -281,4 +282,5 @@ void engine_close(struct engine *engine) {
     tokenizer_close(engine->tokenizer);
     model_close(engine->model);
     free(engine);
+    return status;
 }

@@ -59,8 +59,9 @@ void engine_drain(struct engine *engine);
 
 /* Answers every call that is left with DRAINING, joins all threads and frees all. Calls that the
  * caller still holds stay readable until released. With a stuck stage, whose thread cannot be
- * joined, the engine stays in memory as it is. NULL is allowed. */
-void engine_close(struct engine *engine);
+ * joined, the engine stays in memory as it is. Error: IO when the trace could not be written, which
+ * is logged. NULL is allowed. */
+enum status engine_close(struct engine *engine);
 
 /* One input: either a text, or a text and its pair, or token ids used as given. */
 struct engine_input {

@@ -6,6 +6,7 @@
 #include "engine/base/clock.h"
 #include "server/callers.h"
 #include "server/percentile.h"
+#include "server/shutdown.h"
 
 struct drive {
     struct callers *callers;
@@ -56,6 +57,8 @@ static enum status drive_until(struct drive *drive, uint64_t end_ns, uint64_t te
                                bool measured, struct error *err) {
     enum status status = STATUS_OK;
     while (status == STATUS_OK && clock_now_ns() < end_ns && drive->latencies.count < texts_max) {
+        if (shutdown_requested())
+            return error_set(err, STATUS_CANCELLED, "ended by a signal");
         status = take_next(drive, measured, err);
         if (status == STATUS_OK)
             send_next(drive);

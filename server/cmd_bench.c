@@ -13,6 +13,7 @@
 #include "server/commands.h"
 #include "server/engine_start.h"
 #include "server/json_write.h"
+#include "server/shutdown.h"
 #include "server/text_output.h"
 
 enum { LIST_MAX = 16, JSON_BYTES_MAX = 1 << 24 };
@@ -118,6 +119,7 @@ static void print_head(const struct engine_info *info) {
 static void print_columns(void) {
     printf("%8s %8s %10s %10s %9s %9s %9s\n", "length", "clients", "texts/s", "tokens/s", "p50 ms",
            "p90 ms", "p99 ms");
+    fflush(stdout);
 }
 
 static void print_row(const char *name, uint32_t clients, const struct bench_result *result) {
@@ -314,7 +316,9 @@ static int measure_all(struct bench *bench) {
     }
     enum status status = measure_loads(bench, &err);
     int exit_status = EXIT_STATUS_OK;
-    if (status != STATUS_OK) {
+    if (shutdown_requested()) {
+        exit_status = EXIT_STATUS_SIGNAL + shutdown_signal();
+    } else if (status != STATUS_OK) {
         exit_status = engine_start_fail(&command_bench, &err);
     } else if (json) {
         json_put_end_array(&bench->json);
@@ -334,20 +338,25 @@ static int run(int argc, char **argv) {
     if (!options_begin(&command_bench, argc, argv, &settings, &rest, &exit_status))
         return exit_status;
     if (!parse_list(settings.lengths, "mixed", LIMIT_POSITIONS, &bench.lengths))
-        return options_refuse(&command_bench,
-                              "--lengths: got '%.80s', allowed: up to %d of counts and mixed, with "
-                              "commas between",
-                              settings.lengths, LIST_MAX);
+        return options_refuse(
+            &command_bench,
+            "--lengths: got '%.80s', allowed: up to %d of mixed and counts from 1 "
+            "to %u, with commas between",
+            settings.lengths, LIST_MAX, LIMIT_POSITIONS);
     if (!parse_list(settings.clients, NULL, LIMIT_BENCH_CLIENTS, &bench.clients))
         return options_refuse(&command_bench,
                               "--clients: got '%.80s', allowed: up to %d counts from 1 to %u, with "
                               "commas between",
                               settings.clients, LIST_MAX, LIMIT_BENCH_CLIENTS);
+    struct error err;
+    if (shutdown_start(SHUTDOWN_HANGUP_ENDS, &err) != STATUS_OK)
+        return engine_start_fail(&command_bench, &err);
     bench.engine = engine_start(&command_bench, &settings.engine, UINT64_MAX / 2, &exit_status);
     if (!bench.engine)
         return exit_status;
     bench.info = engine_get_info(bench.engine);
     exit_status = measure_all(&bench);
-    engine_close(bench.engine);
+    if (engine_close(bench.engine) != STATUS_OK && exit_status == EXIT_STATUS_OK)
+        exit_status = EXIT_STATUS_FAILED;
     return exit_status;
 }

@@ -178,12 +178,14 @@ static int run(int argc, char **argv) {
     if (!engine_start_find(&command_serve, &settings.engine, &source, &exit_status))
         return exit_status;
     fill_server_options(&settings, &server_options);
-    enum status status = shutdown_start(&err);
+    enum status status = shutdown_start(SHUTDOWN_HANGUP_IGNORED, &err);
     if (status == STATUS_OK)
         status = server_start(&server_options, &server, &err);
     if (status == STATUS_OK)
         status = serve(&settings, &source, server, &engine, &err);
     server_stop(server);
-    engine_close(engine);
-    return status == STATUS_OK ? EXIT_STATUS_OK : engine_start_fail(&command_serve, &err);
+    const enum status closed = engine_close(engine);
+    if (status != STATUS_OK)
+        return engine_start_fail(&command_serve, &err);
+    return closed == STATUS_OK ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }

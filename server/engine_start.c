@@ -9,7 +9,9 @@
 static const char *const dtypes[] = {"f32", "bf16", "int8", "auto"};
 
 int engine_start_fail(const struct command *command, const struct error *err) {
-    fprintf(stderr, "bertd %s: %s\n", command->name, err->message);
+    char message[OPTIONS_NAMED_BYTES];
+    options_name_sources(command, err->message, message);
+    fprintf(stderr, "bertd %s: %s\n", command->name, message);
     return err->status == STATUS_INVALID_VALUE ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
 }
 

@@ -12,6 +12,9 @@ enum { NAME_BYTES_MAX = 64, NEAREST_NAMES_MAX = 64 };
 
 extern char **environ;
 
+/* Of the process's own command line; written once, by options_begin(). */
+static uint64_t from_environment;
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -145,7 +148,7 @@ static bool variable_counts(const char *value) {
 
 static enum options_result read_environment(const struct command *command,
                                             const char *const *environment, void *settings,
-                                            char message[OPTIONS_ERROR_BYTES]) {
+                                            uint64_t *found, char message[OPTIONS_ERROR_BYTES]) {
     char name[NAME_BYTES_MAX + 8];
     for (size_t i = 0; i < command->options_count; i++) {
         const struct option *option = &command->options[i];
@@ -153,8 +156,11 @@ static enum options_result read_environment(const struct command *command,
             continue;
         variable_name(option->name, name);
         const char *value = find_variable(environment, name);
-        if (variable_counts(value) && !option_store(option, value, settings))
+        if (!variable_counts(value))
+            continue;
+        if (!option_store(option, value, settings))
             return refuse_value(option, name, value, message);
+        *found |= 1ULL << i;
     }
     for (const char *const *later = command->later_names; later && *later; later++) {
         variable_name(*later, name);
@@ -203,7 +209,7 @@ static enum options_result read_option(const struct command *command, int argc, 
 enum options_result options_parse(const struct command *command, int argc, char **argv,
                                   const char *const *environment, void *settings,
                                   struct options_rest *rest, char message[OPTIONS_ERROR_BYTES]) {
-    *rest = (struct options_rest){argv, 0};
+    *rest = (struct options_rest){.arguments = argv};
     memset(settings, 0, command->settings_bytes);
     enum options_result result = read_defaults(command, settings, message);
     uint64_t given = 0; /* one bit an option; tables are far below 64 */
@@ -216,7 +222,7 @@ enum options_result options_parse(const struct command *command, int argc, char 
         else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return OPTIONS_HELP;
     if (result == OPTIONS_OK)
-        result = read_environment(command, environment, settings, message);
+        result = read_environment(command, environment, settings, &rest->from_environment, message);
     for (int i = 0; result == OPTIONS_OK && i < argc; i++) {
         if (!options_ended && strcmp(argv[i], "--") == 0)
             options_ended = true;
@@ -225,6 +231,7 @@ enum options_result options_parse(const struct command *command, int argc, char 
         else
             argv[rest->count++] = argv[i];
     }
+    rest->from_environment &= ~given;
     if (result == OPTIONS_OK && rest->count > command->arguments_max) {
         char quoted[OPTION_QUOTED_BYTES];
         option_quote(argv[command->arguments_max], quoted);
@@ -242,6 +249,7 @@ bool options_begin(const struct command *command, int argc, char **argv, void *s
     switch (
         options_parse(command, argc, argv, (const char *const *)environ, settings, rest, message)) {
     case OPTIONS_OK:
+        from_environment = rest->from_environment;
         return true;
     case OPTIONS_HELP:
         options_print_help(command);
@@ -252,6 +260,25 @@ bool options_begin(const struct command *command, int argc, char **argv, void *s
     }
     *exit_status = options_refuse(command, "%s", message);
     return false;
+}
+
+void options_name_sources(const struct command *command, const char *message,
+                          char out[OPTIONS_NAMED_BYTES]) {
+    size_t n = 0;
+    while (*message && n + NAME_BYTES_MAX + 8 < OPTIONS_NAMED_BYTES) {
+        const char *name = message + 2;
+        const size_t bytes = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        const struct option *option =
+            strncmp(message, "--", 2) == 0 ? find_option(command, name, bytes) : NULL;
+        if (option && (from_environment >> (option - command->options) & 1)) {
+            variable_name(option->name, out + n);
+            n += strlen(out + n);
+            message = name + bytes;
+        } else {
+            out[n++] = *message++;
+        }
+    }
+    out[n] = '\0';
 }
 
 int options_refuse(const struct command *command, const char *format, ...) {

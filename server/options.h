@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/status.h"
+
 enum option_kind {
     OPTION_STRING, /* const char *; not empty */
     OPTION_FLAG,   /* bool; alone it means true, also --name=true|false */
@@ -53,13 +55,15 @@ struct command {
 /* Exit statuses of every command. */
 enum { EXIT_STATUS_OK = 0, EXIT_STATUS_FAILED = 1, EXIT_STATUS_USAGE = 2 };
 
-enum { OPTIONS_ERROR_BYTES = 512 };
+/* A line about options; and a message of the engine with variables in place of them. */
+enum { OPTIONS_ERROR_BYTES = 512, OPTIONS_NAMED_BYTES = 2 * ERROR_MESSAGE_BYTES };
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
 struct options_rest {
     char **arguments; /* the front of argv, reordered in place */
     uint32_t count;
+    uint64_t from_environment; /* a bit for each option of the table whose value is a variable's */
 };
 
 /* Fills `settings` (whose layout the table describes) with defaults, environment and command line.
@@ -74,6 +78,11 @@ enum options_result options_parse(const struct command *command, int argc, char 
  * ends with *exit_status. */
 bool options_begin(const struct command *command, int argc, char **argv, void *settings,
                    struct options_rest *rest, int *exit_status);
+
+/* Copies a message about values of the command; options in it whose values came from the
+ * environment are named as their variables ("--pin" as BERTD_PIN). After options_begin(). */
+void options_name_sources(const struct command *command, const char *message,
+                          char out[OPTIONS_NAMED_BYTES]);
 
 /* Prints "bertd COMMAND: message" on standard error; returns EXIT_STATUS_USAGE. */
 int options_refuse(const struct command *command, const char *format, ...)

@@ -7,34 +7,44 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "engine/base/log.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t requested_changed = PTHREAD_COND_INITIALIZER;
-static bool requested; /* under the lock */
+static int requested; /* the signal; under the lock */
+static enum shutdown_hangup at_hangup;
 
-/* A shell's way to say that a signal ended the program. */
-enum { EXIT_STATUS_SIGNAL = 128 };
-
-static void *receive(void *context) {
-    sigset_t *signals = context;
-    int number;
-    while (sigwait(signals, &number) != 0)
-        ;
-    pthread_mutex_lock(&lock);
-    requested = true;
-    pthread_cond_broadcast(&requested_changed);
-    pthread_mutex_unlock(&lock);
-    while (sigwait(signals, &number) != 0)
-        ;
-    _exit(EXIT_STATUS_SIGNAL + number);
+/* The next signal that asks for the end. */
+static int wait_for_end(const sigset_t *signals) {
+    for (;;) {
+        int number;
+        if (sigwait(signals, &number) != 0)
+            continue;
+        if (number != SIGHUP || at_hangup == SHUTDOWN_HANGUP_ENDS)
+            return number;
+        log_write(LOG_INFO, "SIGHUP is ignored: there is nothing to read again");
+    }
 }
 
-enum status shutdown_start(struct error *err) {
+static void *receive(void *context) {
+    const int number = wait_for_end(context);
+    pthread_mutex_lock(&lock);
+    requested = number;
+    pthread_cond_broadcast(&requested_changed);
+    pthread_mutex_unlock(&lock);
+    _exit(EXIT_STATUS_SIGNAL + wait_for_end(context));
+}
+
+enum status shutdown_start(enum shutdown_hangup hangup, struct error *err) {
     static sigset_t signals;
     pthread_t thread;
     pthread_attr_t attributes;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGQUIT);
+    sigaddset(&signals, SIGHUP);
+    at_hangup = hangup;
     signal(SIGPIPE, SIG_IGN);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -54,8 +64,12 @@ void shutdown_wait(void) {
 }
 
 bool shutdown_requested(void) {
+    return shutdown_signal() != 0;
+}
+
+int shutdown_signal(void) {
     pthread_mutex_lock(&lock);
-    bool is_requested = requested;
+    const int number = requested;
     pthread_mutex_unlock(&lock);
-    return is_requested;
+    return number;
 }

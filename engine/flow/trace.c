@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct track {
     char name[TRACE_NAME_BYTES];
@@ -15,8 +17,9 @@ struct track {
 };
 
 struct trace {
-    FILE *file;
+    FILE *file; /* while it is written, or from the start where `part` is NULL */
     char *path;
+    char *part; /* the file's name until it is whole; NULL: path is no file that can be replaced */
     uint32_t replicas_count, stages_count;
     struct track *tracks; /* [replicas_count * stages_count] */
 };
@@ -26,7 +29,36 @@ static void trace_free(struct trace *trace) {
         free(trace->tracks[i].slices);
     free(trace->tracks);
     free(trace->path);
+    free(trace->part);
     free(trace);
+}
+
+/* Whether the path is a file that another one may take the place of, or nothing yet. */
+static bool is_replaceable(const char *path) {
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT;
+    return S_ISREG(info.st_mode) && info.st_nlink == 1 && access(path, W_OK) == 0;
+}
+
+/* Shows that the file can be written at the end; until then nothing of it is to be seen. */
+static bool part_try(struct trace *trace) {
+    trace->file = fopen(trace->part, "wxe");
+    if (!trace->file)
+        return false;
+    const bool good = fclose(trace->file) == 0;
+    trace->file = NULL;
+    return unlink(trace->part) == 0 && good;
+}
+
+/* A part beside the path where that works, else the path itself. */
+static bool file_open(struct trace *trace) {
+    if (is_replaceable(trace->path) && part_try(trace))
+        return true;
+    free(trace->part);
+    trace->part = NULL;
+    trace->file = fopen(trace->path, "we");
+    return trace->file != NULL;
 }
 
 enum status trace_open(const char *path, uint32_t replicas_count, uint32_t stages_count,
@@ -39,8 +71,10 @@ enum status trace_open(const char *path, uint32_t replicas_count, uint32_t stage
         trace->replicas_count = replicas_count;
         trace->stages_count = stages_count;
         trace->path = strdup(path);
+        if (asprintf(&trace->part, "%s.%ld.part", path, (long)getpid()) < 0)
+            trace->part = NULL;
         trace->tracks = calloc(tracks, sizeof *trace->tracks);
-        memory = trace->path && trace->tracks;
+        memory = trace->path && trace->part && trace->tracks;
     }
     for (uint32_t i = 0; memory && i < tracks; i++) {
         trace->tracks[i].slices = calloc(TRACE_EVENTS_MAX, sizeof(struct trace_slice));
@@ -49,7 +83,7 @@ enum status trace_open(const char *path, uint32_t replicas_count, uint32_t stage
     enum status status = STATUS_OK;
     if (!memory)
         status = error_set(err, STATUS_NO_MEMORY, "no memory for a trace of %u stages", tracks);
-    else if (!(trace->file = fopen(path, "we")))
+    else if (!file_open(trace))
         status = error_set(err, STATUS_IO, "--trace %s: %s", path, strerror(errno));
     if (status == STATUS_OK)
         *out = trace;
@@ -133,14 +167,27 @@ static void write_all(const struct trace *trace) {
     fprintf(trace->file, "\n]}\n");
 }
 
+static bool file_write(struct trace *trace) {
+    if (trace->part)
+        trace->file = fopen(trace->part, "wxe");
+    if (!trace->file)
+        return false;
+    write_all(trace);
+    const bool good = ferror(trace->file) == 0;
+    if (fclose(trace->file) != 0 || !good)
+        return false;
+    return !trace->part || rename(trace->part, trace->path) == 0;
+}
+
 enum status trace_close(struct trace *trace, struct error *err) {
     enum status status = STATUS_OK;
     if (!trace)
         return status;
-    write_all(trace);
-    bool bad = ferror(trace->file) != 0;
-    if (fclose(trace->file) != 0 || bad)
+    if (!file_write(trace)) {
         status = error_set(err, STATUS_IO, "--trace %s: %s", trace->path, strerror(errno));
+        if (trace->part)
+            unlink(trace->part);
+    }
     trace_free(trace);
     return status;
 }

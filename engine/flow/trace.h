@@ -23,8 +23,10 @@ struct trace_slice {
     uint32_t waiting; /* at the start: tokens in the batcher for stage 0, else microbatches */
 };
 
-/* Creates the file, so that a path that cannot be written is known at once. Track t belongs to
- * stage t % stages_count of replica t / stages_count. Errors: IO (names the path), NO_MEMORY. */
+/* Makes sure that the file can be written, so that a path that cannot is known at once. A file that
+ * is there already stays as it is until trace_close(); what is no plain file is opened here. Track
+ * t belongs to stage t % stages_count of replica t / stages_count. Errors: IO (names the path),
+ * NO_MEMORY. */
 enum status trace_open(const char *path, uint32_t replicas_count, uint32_t stages_count,
                        struct trace **out, struct error *err);
 
@@ -34,7 +36,8 @@ void trace_set_name(struct trace *trace, uint32_t track, const char *name);
 /* On the track's own thread only; allocates nothing. */
 void trace_add(struct trace *trace, uint32_t track, const struct trace_slice *slice);
 
-/* Writes the file; no stage runs any more. Error: IO. NULL is allowed. */
+/* Writes the file, whole or not at all (where it is a plain file); no stage runs any more. Error:
+ * IO. NULL is allowed. */
 enum status trace_close(struct trace *trace, struct error *err);
 
 #endif

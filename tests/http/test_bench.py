@@ -1,8 +1,11 @@
-"""`bertd bench`: rows of throughput and latency, the stages' occupancy, and the budget that adds up
-to the whole forward pass."""
+"""`bertd bench`: rows of throughput and latency, the stages' occupancy, the budget that adds up
+to the whole forward pass, and the trace of a run that ends early or not at all."""
 import json
 import pathlib
 import re
+import signal
+import subprocess
+import time
 import unittest
 
 import harness
@@ -27,6 +30,43 @@ class Bench(CommandTest):
             self.assertEqual([s["name"] for s in row["stages"]], ["stage 0", "stage 1", "head"])
             for stage in row["stages"]:
                 self.assertAlmostEqual(stage["busy"] + stage["starved"] + stage["blocked"], 1, 3)
+
+    def test_lists_out_of_range_are_told_the_range(self):
+        for option, value, most in (("--lengths", "0", 65536), ("--lengths", "99999", 65536),
+                                    ("--clients", "0", 4096), ("--clients", "4097", 4096)):
+            status, _, errors = harness.run("bench", "--model", self.tiny, option, value)
+            self.assertEqual(status, 2)
+            self.assertRegex(errors, "^bertd bench: %s: got '%s', .* from 1 to %d"
+                             % (option, value, most))
+
+    def test_a_trace_that_cannot_be_written_at_the_end_is_a_failure(self):
+        status, _, errors = harness.run("bench", "--model", self.tiny, "--seconds", "50ms",
+                                        "--lengths", "8", "--clients", "1", "--trace", "/dev/full")
+        self.assertEqual(status, 1, errors)
+        self.assertIn("--trace /dev/full: No space left", errors)
+
+    def test_an_interrupted_run_has_its_trace_and_a_killed_one_leaves_the_old(self):
+        folder = pathlib.Path(self.folder.name) / "traces"
+        folder.mkdir()
+        path = folder / "trace.json"
+        path.write_text("the old one")
+        command = [harness.PROGRAM, "bench", "--model", str(self.tiny), "--seconds", "60s",
+                   "--lengths", "8", "--clients", "1", "--trace", str(path)]
+        for number, status in ((signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env=harness.environment()) as process:
+                process.stdout.readline()
+                time.sleep(0.3 * harness.SLOWNESS)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=20 * harness.SLOWNESS)
+            self.assertEqual(process.returncode, status, errors)
+            self.assertEqual([entry.name for entry in folder.iterdir()], ["trace.json"])
+            if number == signal.SIGKILL:
+                self.assertEqual(path.read_text(), "the old one")
+            else:
+                events = json.loads(path.read_text())["traceEvents"]
+                self.assertTrue(any(event["ph"] == "X" for event in events))
+                path.write_text("the old one")
 
     def test_texts_of_a_file_are_used(self):
         path = self.path("rows", '{"text":"hello world","label":"x"}\n"a"\n')

@@ -150,6 +150,20 @@ class CommandLine(CommandTest):
                 self.assertRegex(self.refused("serve", env={variable: "?!"}),
                                  "(%s|--%s): .*\\?!" % (variable, option))
 
+    def test_a_value_that_the_model_refuses_is_named_by_where_it_came_from(self):
+        for variable, flag, value in (("BERTD_STAGES", "--stages", "64"),
+                                      ("BERTD_PIN", "--pin", "x"),
+                                      ("BERTD_LAYERS_PER_STAGE", "--layers-per-stage", "1,,"),
+                                      ("BERTD_TRACE", "--trace", "/nowhere/at/all")):
+            status, _, errors = harness.run("serve", "--port", "0", env={variable: value})
+            self.assertIn(status, (1, 2))
+            self.assertRegex(errors, r"bertd serve: %s\b" % variable)
+            self.assertNotIn(flag, errors.rsplit("bertd serve:", 1)[1])
+            status, _, errors = harness.run("serve", "--port", "0", flag, value,
+                                            env={variable: "1"})
+            self.assertIn(status, (1, 2))
+            self.assertRegex(errors, r"bertd serve: %s\b" % flag)
+
     def test_variables_set_options_and_flags_win(self):
         self.assertIn("BERTD_STAGES: got 'x'", self.refused("plan", env={"BERTD_STAGES": "x"}))
         plan = json.loads(self.good("plan", "--json", env={"BERTD_STAGES": "3"}))

@@ -14,6 +14,22 @@ import harness
 TEXT = "a text of a call that is in flight while the server ends " * 4
 
 
+class SignalTest(unittest.TestCase):
+    def test_a_hang_up_is_logged_and_changes_nothing(self):
+        with harness.Server() as server:
+            for count in (1, 2):
+                server.signal(signal.SIGHUP)
+                harness.wait_until(lambda n=count: server.errors().count("SIGHUP") == n, "a line")
+            self.assertEqual(server.classify("hello").status, 200)
+
+    def test_quit_and_interrupt_end_as_term_does(self):
+        for number in (signal.SIGQUIT, signal.SIGINT):
+            server = harness.Server()
+            server.signal(number)
+            self.assertEqual(server.wait_end(), 0)
+            self.assertIn("stopping", server.errors())
+
+
 class StartTest(unittest.TestCase):
     def test_the_ready_line_comes_once_and_the_first_answer_can_be_given(self):
         with harness.Server() as server:

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/flow/trace.h"
@@ -147,11 +148,26 @@ static void a_path_that_cannot_be_written_is_an_error_at_once(void **state) {
     assert_null(trace);
 }
 
+static void what_is_no_plain_file_is_written_in_its_place(void **state) {
+    (void)state;
+    struct trace *trace;
+    struct error err;
+    assert_int_equal(trace_open("/dev/full", 1, 1, &trace, &err), STATUS_OK);
+    assert_int_equal(trace_close(trace, &err), STATUS_IO);
+    assert_non_null(strstr(err.message, "/dev/full"));
+    assert_int_equal(trace_open("/dev/null", 1, 1, &trace, &err), STATUS_OK);
+    assert_int_equal(trace_close(trace, &err), STATUS_OK);
+    struct stat info;
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_microbatch_is_a_slice_on_each_track_with_arrows_between),
         cmocka_unit_test(a_long_run_keeps_its_end),
         cmocka_unit_test(a_path_that_cannot_be_written_is_an_error_at_once),
+        cmocka_unit_test(what_is_no_plain_file_is_written_in_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,7 @@ void engine_drain(struct engine *engine) {
     pthread_mutex_unlock(&engine->lock);
 }
 
-void engine_close(struct engine *engine) {
+enum status engine_close(struct engine *engine) {
     pthread_mutex_lock(&engine->lock);
     engine->closing = true;
     pthread_cond_broadcast(&engine->changed);
@@ -151,6 +151,7 @@ void engine_close(struct engine *engine) {
     pthread_cond_destroy(&engine->changed);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
+    return STATUS_OK;
 }
 
 static enum status fake_fill(struct call *call, const struct call_spec *spec, struct error *err) {

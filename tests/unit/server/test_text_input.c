@@ -168,7 +168,7 @@ static void a_line_over_the_limit_is_skipped_whole(void **state) {
 static void arguments_come_instead_of_the_file(void **state) {
     (void)state;
     char first[] = "one", second[] = "{\"text\":\"a\"}", *arguments[] = {first, second};
-    struct options_rest rest = {arguments, 2};
+    struct options_rest rest = {.arguments = arguments, .count = 2};
     struct text_input input;
     text_input_init(&input, &rest, NULL, false);
     expect_next(&input, &(struct expected){.text = "one"});
