@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "server/commands.h"
 
@@ -46,7 +49,19 @@ static void keep_standard_numbers(void) {
             (void)open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* Large memory goes back to the system when it is freed. glibc would raise its threshold to what was
+ * freed last, and then keep in its heap what loading a model needed for a moment, since freed aligned
+ * memory seldom fits the next request of the same size: half as much again as the weights. */
+static void return_freed_memory(void) {
+#ifdef __GLIBC__
+    enum { LARGE = 1 << 20 };
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, 2 * LARGE);
+#endif
+}
+
 int main(int argc, char **argv) {
+    return_freed_memory();
     keep_standard_numbers();
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name) {

@@ -533,7 +533,8 @@ class Check(CommandTest):
                          [2, 36, 2, 24, 1900, [], None])
         self.assertGreater(report["weights_bytes"], 4 * 36 * 1900)
         text = self.good("check", *model).decode()
-        self.assertRegex(text, r"\nsizes: +2 layers, .*\nlimits: +24 tokens.*\nweights: +0\.[45] MB")
+        self.assertRegex(text, r"\nsizes: +2 layers, .*\nlimits: +24 tokens.*\n"
+                               r"weights: +0\.[45] MB")
         self.assertNotRegex(text, "(?m)^(labels|activation):")
         texts = ["the [MASK] of [MASK]", "a [MASK]"]
         items = lines(self.good("fill-mask", *model, "--json", *texts))
