@@ -49,9 +49,9 @@ static void keep_standard_numbers(void) {
             (void)open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* Large memory goes back to the system when it is freed. glibc would raise its threshold to what was
- * freed last, and then keep in its heap what loading a model needed for a moment, since freed aligned
- * memory seldom fits the next request of the same size: half as much again as the weights. */
+/* Large memory goes back to the system when it is freed. glibc would raise its threshold to what
+ * was freed last, and then keep in its heap what loading a model needed for a moment, since freed
+ * aligned memory seldom fits the next request of its size: half as much again as the weights. */
 static void return_freed_memory(void) {
 #ifdef __GLIBC__
     enum { LARGE = 1 << 20 };
